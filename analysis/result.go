@@ -1,0 +1,311 @@
+package analysis
+
+import (
+	"encoding/json"
+	"time"
+
+	"bgcstat/parser"
+)
+
+// SchemaVersion is that of the JSON contract. Fields are only ever added to it.
+const SchemaVersion = 1
+
+// Result is everything that any report may show, and, as JSON, the contract
+// with other programs. What is not known is absent: nil, or an empty slice.
+// Counts are whole numbers, sizes bytes, durations seconds, shares lie in
+// [0, 1], and times are the server's clock, in UTC.
+type Result struct {
+	SchemaVersion int      `json:"schema_version"`
+	Sources       []Source `json:"sources"`
+	Window        *Window  `json:"window,omitempty"` // nil where nothing is reported
+
+	// Of the transactions in the window that the filters chose.
+	Transactions int64 `json:"transactions"`
+	Events       int64 `json:"events"` // of those transactions
+	Bytes        int64 `json:"bytes"`  // of those transactions, checksums included
+
+	Groups             Groups             `json:"groups"`
+	DependencyTracking DependencyTracking `json:"dependency_tracking"`
+	Saved              *Saved             `json:"saved,omitempty"`
+	Clock              Clock              `json:"clock"`
+	Sizes              *Sizes             `json:"sizes,omitempty"`
+	Rates              *Rates             `json:"rates,omitempty"`
+	Parents            *Parents           `json:"parents,omitempty"`
+	Tables             []TableStats       `json:"tables,omitempty"` // by row events, most first
+	Filters            *Filters           `json:"filters,omitempty"`
+	UnknownEvents      []UnknownEvents    `json:"unknown_events,omitempty"`
+	Warnings           []Warning          `json:"warnings"`
+}
+
+// Position is a place in a log that bgcstat dump and mysqlbinlog can look up.
+type Position struct {
+	File     string `json:"file"`
+	Position int64  `json:"position"`
+}
+
+// Source is one log.
+type Source struct {
+	File          string `json:"file"`
+	Bytes         int64  `json:"bytes"` // read, decompressed
+	Events        int64  `json:"events"`
+	Transactions  int64  `json:"transactions"` // whatever the filters chose
+	Open          bool   `json:"open"`         // not closed by its server when it was copied
+	Complete      bool   `json:"complete"`     // read to its end, nothing damaged
+	Flavor        string `json:"flavor,omitempty"`
+	ServerVersion string `json:"server_version,omitempty"`
+	ServerID      uint32 `json:"server_id,omitempty"`
+	Kind          string `json:"kind,omitempty"`
+	Error         string `json:"error,omitempty"`
+}
+
+// Window is the stretch of time that is reported, from the first to the last
+// transaction.
+type Window struct {
+	Start   Time    `json:"start"`
+	End     Time    `json:"end"`
+	Seconds float64 `json:"seconds"`
+	Clock   string  `json:"clock"` // ClockCommit or ClockHeader
+}
+
+// Clocks of a window.
+const (
+	ClockCommit = "immediate_commit_timestamp" // microseconds, when the transaction was written
+	ClockHeader = "event header"               // whole seconds, when its statement began
+)
+
+// Basis is how firm a figure is.
+type Basis string
+
+// From strongest to weakest.
+const (
+	Exact     Basis = "exact"
+	Measured  Basis = "measured"
+	Estimated Basis = "estimated"
+	Bounded   Basis = "bound"
+	Legacy    Basis = "legacy"
+)
+
+// Method is where a figure comes from.
+type Method string
+
+// The methods that a log alone allows so far.
+const (
+	CommitID      Method = "commit_id"
+	Constraints   Method = "constraints"
+	LastCommitted Method = "last_committed"
+)
+
+// Groups are the figures on commit groups, the answer first.
+type Groups struct {
+	Sync          *GroupStats          `json:"sync,omitempty"`
+	Flush         *GroupStats          `json:"flush,omitempty"`
+	Bound         *Bound               `json:"bound,omitempty"`
+	LastCommitted *LastCommittedGroups `json:"last_committed,omitempty"`
+}
+
+// GroupStats describes the sync groups or the flush groups that hold at least
+// one reported transaction; their sizes count all members.
+type GroupStats struct {
+	Count     *int64         `json:"count,omitempty"` // nil where only an interval is known
+	Low       int64          `json:"low"`
+	High      int64          `json:"high"`
+	Basis     Basis          `json:"basis"`
+	Method    Method         `json:"method"`
+	Size      *GroupSize     `json:"size,omitempty"`
+	Histogram []HistogramBin `json:"histogram,omitempty"` // by rising size, no empty bins
+}
+
+// GroupSize describes the transactions per group. Percentiles are nearest
+// rank, over groups.
+type GroupSize struct {
+	Mean float64 `json:"mean"`
+	P50  int64   `json:"p50"`
+	P95  int64   `json:"p95"`
+	P99  int64   `json:"p99"`
+	Max  int64   `json:"max"`
+	// AloneShare is the share of transactions whose group has only them.
+	AloneShare float64 `json:"alone_share"`
+}
+
+// HistogramBin counts the groups of one size.
+type HistogramBin struct {
+	Size   int64 `json:"size"`
+	Groups int64 `json:"groups"`
+}
+
+// Bound are the proven limits on the number of sync groups.
+type Bound struct {
+	Lower int64 `json:"lower"`
+	Upper int64 `json:"upper"`
+}
+
+// LastCommittedGroups is what the popular recipe counts: a commit group only
+// by luck.
+type LastCommittedGroups struct {
+	// Distinct counts the values per file, and per restart of the sequence. It
+	// is nil where the values are no numbers of transactions and too many to keep.
+	Distinct  *int64         `json:"distinct,omitempty"`
+	Runs      int64          `json:"runs"` // of consecutive equal values
+	Basis     Basis          `json:"basis"`
+	Method    Method         `json:"method"`
+	Size      *GroupSize     `json:"size,omitempty"`
+	Histogram []HistogramBin `json:"histogram,omitempty"`
+}
+
+// DependencyTracking is how last_committed was made, as far as it is known.
+type DependencyTracking struct {
+	ServerMode string `json:"server_mode"` // WRITESET, COMMIT_ORDER, none or unknown
+	From       string `json:"from"`        // version or unknown
+}
+
+// Saved is what group commit saved.
+type Saved struct {
+	Assumes Assumes    `json:"assumes"`
+	Binlog  *SavedSync `json:"binlog,omitempty"`
+}
+
+// Assumes are the settings that a figure rests on, and where they are from:
+// "flag" or "default of 9.7".
+type Assumes struct {
+	SyncBinlog          int64  `json:"sync_binlog"`
+	FlushLogAtTrxCommit *int64 `json:"innodb_flush_log_at_trx_commit,omitempty"`
+	From                string `json:"from"`
+}
+
+// SavedSync compares the syncs that each transaction alone would have needed
+// under the same settings with those that the groups needed. Where only an
+// interval is known for the groups, Grouped, SavedByGrouping and Share are nil.
+type SavedSync struct {
+	Alone              int64    `json:"alone"`
+	Grouped            *int64   `json:"grouped,omitempty"`
+	GroupedLow         int64    `json:"grouped_low"`
+	GroupedHigh        int64    `json:"grouped_high"`
+	SavedByGrouping    *int64   `json:"saved_by_grouping,omitempty"`
+	SavedByGroupingMax int64    `json:"saved_by_grouping_max"`
+	Share              *float64 `json:"share,omitempty"` // of Alone
+	ShareMax           float64  `json:"share_max"`
+	// SavedBySyncBinlog is what sync_binlog=N saves on top: syncs of groups that
+	// it leaves to a later group.
+	SavedBySyncBinlog *int64 `json:"saved_by_sync_binlog,omitempty"`
+	Basis             Basis  `json:"basis"`
+	Method            Method `json:"method"`
+}
+
+// Clock is a verdict on the logical clock of the reported logs.
+type Clock struct {
+	TransactionsWith    int64   `json:"transactions_with"`
+	TransactionsWithout int64   `json:"transactions_without"`
+	Gaps                int64   `json:"gaps"`     // places where numbers are missing
+	Restarts            int64   `json:"restarts"` // places inside a file where numbers go back
+	Verdict             Verdict `json:"verdict"`
+}
+
+// Verdict says whether a clock can be followed.
+type Verdict string
+
+// NoClock where no transaction has one.
+const (
+	Contiguous Verdict = "contiguous"
+	Gaps       Verdict = "gaps"
+	Restarts   Verdict = "restarts"
+	NoClock    Verdict = "none"
+)
+
+// Sizes describes transactions in bytes.
+type Sizes struct {
+	Bytes   ByteSize `json:"bytes"`
+	Largest []Large  `json:"largest"` // largest first, at most 10
+}
+
+// ByteSize describes the sizes of transactions. Percentiles are nearest rank,
+// to four significant digits.
+type ByteSize struct {
+	Mean float64 `json:"mean"`
+	P50  int64   `json:"p50"`
+	P95  int64   `json:"p95"`
+	P99  int64   `json:"p99"`
+	Max  int64   `json:"max"`
+}
+
+// Large is one of the largest transactions.
+type Large struct {
+	Position
+	Bytes  int64    `json:"bytes"`
+	GTID   string   `json:"gtid,omitempty"`
+	Tables []string `json:"tables"` // at most 16
+}
+
+// Rates counts by time. A bucket without transactions is not in the series.
+type Rates struct {
+	BucketSeconds float64  `json:"bucket_seconds"`
+	Series        []Bucket `json:"series"` // by rising time
+}
+
+// Bucket is one bucket of a series, named by its start.
+type Bucket struct {
+	Start        Time   `json:"t"`
+	Transactions int64  `json:"transactions"`
+	SyncGroups   *int64 `json:"sync_groups,omitempty"` // begun in the bucket; nil where not known
+	Bytes        int64  `json:"bytes"`
+}
+
+// Parents samples the parent distance, sequence_number − last_committed, along
+// the log.
+type Parents struct {
+	Every  int64    `json:"every"` // one of how many transactions with a clock is a point
+	Points []Parent `json:"points"`
+}
+
+// Parent is the parent distance of one transaction.
+type Parent struct {
+	Index    int64 `json:"index"` // of the transaction among those with a clock, from 1
+	Distance int64 `json:"distance"`
+}
+
+// TableStats counts what changed in a table.
+type TableStats struct {
+	Table        string `json:"table"`
+	Transactions int64  `json:"transactions"`
+	InsertEvents int64  `json:"insert_events"`
+	UpdateEvents int64  `json:"update_events"`
+	DeleteEvents int64  `json:"delete_events"`
+}
+
+// Filters are the filters that were in force, as they were given.
+type Filters struct {
+	StartDatetime string   `json:"start_datetime,omitempty"`
+	StopDatetime  string   `json:"stop_datetime,omitempty"`
+	StartPosition int64    `json:"start_position,omitempty"`
+	StopPosition  int64    `json:"stop_position,omitempty"`
+	IncludeGTIDs  string   `json:"include_gtids,omitempty"`
+	ExcludeGTIDs  string   `json:"exclude_gtids,omitempty"`
+	Databases     []string `json:"databases,omitempty"`
+	Tables        []string `json:"tables,omitempty"`
+}
+
+// UnknownEvents counts events of a type that bgcstat does not know.
+type UnknownEvents struct {
+	Type  int   `json:"type"`
+	Count int64 `json:"count"`
+}
+
+// Warning is a limit on what may be concluded.
+type Warning struct {
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Count   int64     `json:"count"`
+	At      *Position `json:"at,omitempty"`
+}
+
+// Time is a time that is written as RFC 3339 in UTC with microseconds.
+type Time struct{ time.Time }
+
+// TimeFormat is how times are written everywhere.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
+func newTime(m parser.Micros) Time { return Time{m.Time()} }
+
+func (t Time) String() string { return t.UTC().Format(TimeFormat) }
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
