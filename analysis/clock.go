@@ -1,0 +1,72 @@
+package analysis
+
+import "bgcstat/parser"
+
+// clock holds the sequence numbers against what a sound clock gives: 1, 2, 3
+// and so on in each file.
+type clock struct {
+	log     *parser.Log
+	stretch int
+	last    int64
+
+	figures     Clock
+	firstGap    parser.Pos
+	firstBack   parser.Pos
+	midway      parser.Pos // of a file that begins with another number than 1
+	midways     int64
+	impossible  parser.Pos // last_committed is not below sequence_number
+	impossibles int64
+}
+
+// add takes the next transaction. The chain is that of all transactions; what
+// is counted are those that are reported.
+func (c *clock) add(t *parser.Txn, chosen bool) {
+	if chosen {
+		if t.HasClock {
+			c.figures.TransactionsWith++
+		} else {
+			c.figures.TransactionsWithout++
+		}
+	}
+	if !t.HasClock {
+		return
+	}
+	fresh := t.Log != c.log || t.Stretch != c.stretch
+	c.log, c.stretch = t.Log, t.Stretch
+	if chosen {
+		first := func(p *parser.Pos, n *int64) {
+			if *n++; *n == 1 {
+				*p = t.Pos()
+			}
+		}
+		switch {
+		case fresh:
+			if t.SequenceNumber != 1 && !t.Log.Relay {
+				first(&c.midway, &c.midways)
+			}
+		case t.SequenceNumber <= c.last:
+			first(&c.firstBack, &c.figures.Restarts)
+		case t.SequenceNumber > c.last+1:
+			first(&c.firstGap, &c.figures.Gaps)
+		}
+		if t.LastCommitted >= t.SequenceNumber || t.LastCommitted < 0 {
+			first(&c.impossible, &c.impossibles)
+		}
+	}
+	c.last = t.SequenceNumber
+}
+
+func (c *clock) result() Clock {
+	f := c.figures
+	switch {
+	case f.TransactionsWith == 0:
+		f.Verdict = NoClock
+	case f.Restarts > 0:
+		f.Verdict = Restarts
+	case f.Gaps > 0:
+		f.Verdict = Gaps
+	default:
+		f.Verdict = Contiguous
+	}
+	return f
+}
