@@ -73,7 +73,22 @@ func Find(args []string, stdin io.Reader) ([]*Input, error) {
 		}
 	}
 	inLogOrder(inputs)
+	nameLogs(inputs)
 	return inputs, checkRepeats(inputs)
+}
+
+// nameLogs names each log by its file's name, or by its whole path where
+// another has the same name.
+func nameLogs(inputs []*Input) {
+	count := make(map[string]int, len(inputs))
+	for _, in := range inputs {
+		count[filepath.Base(in.Path)]++
+	}
+	for _, in := range inputs {
+		if name := filepath.Base(in.Path); in.Path != Stdin && count[name] == 1 {
+			in.Head.Name = name
+		}
+	}
 }
 
 func newInput(path string, stdin io.Reader) *Input {

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bgcstat/analysis"
+	"bgcstat/parser"
+	"bgcstat/report"
+	"bgcstat/report/plot"
+)
+
+type analyzeOptions struct {
+	inputOptions
+	format string
+	out    string
+}
+
+func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.format, "format", "text", "print the result as `text`, json, or csv (one row per bucket of time)")
+	f.StringVarP(&o.out, "out", "o", "", "also write report.json and the plots group-size.png, timeline.png and parents.png into this `directory`")
+	o.inputOptions.addFlags(f)
+}
+
+func analyzeCommand(u *ui) *cobra.Command {
+	o := &analyzeOptions{}
+	cmd := &cobra.Command{
+		Use:   "analyze [flags] LOG...",
+		Short: "Report on the commit groups of binlog files",
+		Long: `Reads binlogs and reports how many transactions shared a group, what is proven
+and what is not, with the basis of each figure.
+
+LOG is a binlog file (or a .gz or .zst archive of one), a directory of them, a
+server's .index file, or - for standard input. Several are read as one log, in
+the order of their numbers. Filters choose what is reported; groups are formed
+over all transactions first.
+
+` + statusHelp,
+		Example: `  bgcstat analyze binlog.000042
+  bgcstat analyze --out report /var/lib/mysql/binlog.index
+  bgcstat analyze --sync-binlog 1 mariadb-bin.*
+  bgcstat analyze --start-datetime '2026-11-30 12:00' --table shop.orders binlog.000042
+  zcat binlog.000042.gz | bgcstat analyze --format json -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"text", "json", "csv"}, o.format) {
+				return usageError("--format is %q, want text, json or csv", o.format)
+			}
+			if o.format == "csv" && o.perServer {
+				return usageError("--format csv and --per-server contradict each other: one table holds the rates of one server")
+			}
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return o.run(u, args)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *analyzeOptions) run(u *ui, args []string) error {
+	parts, err := o.find(u, args)
+	if err != nil {
+		return err
+	}
+	var all []*parser.Log
+	for i, part := range parts {
+		a := analysis.New(o.filterFor(part), o.settings)
+		logs, err := o.read(u, part, func(t *parser.Txn) error {
+			a.Add(t)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		all = append(all, logs...)
+		if !slices.ContainsFunc(logs, reports) {
+			continue
+		}
+		if i > 0 && o.format == "text" {
+			fmt.Fprintln(u.stdout)
+		}
+		if err := o.print(u, a.Result(logs), partName(part, len(parts))); err != nil {
+			return err
+		}
+	}
+	for _, l := range all {
+		if l.Damaged > 0 { // the result has these too, but may go elsewhere
+			u.warnings(l)
+		}
+	}
+	return status(all)
+}
+
+// partName is the subdirectory of --out for one of several servers.
+func partName(part []*parser.Input, parts int) string {
+	if parts == 1 {
+		return ""
+	}
+	h := part[0].Head
+	return fmt.Sprintf("%s-%d-%s", h.Flavor, h.ServerID, strings.ReplaceAll(h.Kind().String(), " ", "-"))
+}
+
+func (o *analyzeOptions) print(u *ui, r *analysis.Result, part string) error {
+	var err error
+	switch o.format {
+	case "json":
+		err = report.JSON(u.stdout, r)
+	case "csv":
+		err = report.CSV(u.stdout, r)
+	default:
+		err = report.Text(u.stdout, r)
+	}
+	if err != nil || o.out == "" {
+		return err
+	}
+	return o.write(u, r, filepath.Join(o.out, part))
+}
+
+// write fills the output directory.
+func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	var names []string
+	file := func(name string, to func(w io.Writer) error) error {
+		var buf bytes.Buffer
+		if err := to(&buf); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o666); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		names = append(names, name)
+		return nil
+	}
+	if err := file("report.json", func(w io.Writer) error { return report.JSON(w, r) }); err != nil {
+		return err
+	}
+	figures, absent := plot.Figures(r)
+	for _, figure := range figures {
+		if err := file(figure.Name+".png", figure.WritePNG); err != nil {
+			return err
+		}
+	}
+	for _, a := range absent {
+		u.hintf("no %s.png: %s", a.Name, a.Why)
+	}
+	u.errorf("wrote %s to %s", strings.Join(names, ", "), dir)
+	return nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bgcstat/analysis"
+	"bgcstat/parser"
+	"bgcstat/report"
+)
+
+type dumpOptions struct {
+	inputOptions
+	format string
+}
+
+func (o *dumpOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.format, "format", "text", "print rows as `text`, csv, or json (one object a line)")
+	o.inputOptions.addFlags(f)
+}
+
+func dumpCommand(u *ui) *cobra.Command {
+	o := &dumpOptions{}
+	cmd := &cobra.Command{
+		Use:   "dump [flags] LOG...",
+		Short: "Print one row per transaction of binlog files",
+		Long: `Prints one row per transaction: where it is, its clock or commit id, its times,
+its session, how it ends, which tables it changed by how many row events, and
+its group where that is known. LOG is as in analyze.
+
+` + statusHelp,
+		Example: `  bgcstat dump binlog.000042
+  bgcstat dump --format csv --start-position 4711 binlog.000042
+  bgcstat dump --format json binlog.0000* | jq -r 'select(.bytes > 1e6) | .gtid'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"text", "json", "csv"}, o.format) {
+				return usageError("--format is %q, want text, json or csv", o.format)
+			}
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return o.run(u, args)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *dumpOptions) run(u *ui, args []string) error {
+	parts, err := o.find(u, args)
+	if err != nil {
+		return err
+	}
+	out := report.TextRows(u.stdout)
+	switch o.format {
+	case "csv":
+		out = report.CSVRows(u.stdout)
+	case "json":
+		out = report.JSONRows(u.stdout)
+	}
+	var all []*parser.Log
+	for _, part := range parts {
+		rows := analysis.NewRows(o.filterFor(part))
+		logs, err := o.read(u, part, func(t *parser.Txn) error {
+			if row, ok := rows.Row(t); ok {
+				return out.Write(&row)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		all = append(all, logs...)
+	}
+	if slices.ContainsFunc(all, reports) {
+		if err := out.Close(); err != nil {
+			return err
+		}
+	}
+	for _, l := range all {
+		u.warnings(l)
+	}
+	return status(all)
+}

@@ -1,0 +1,288 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"bgcstat/analysis"
+)
+
+const (
+	textTables  = 5 // rows of a table in the summary
+	textSources = 3
+	barWidth    = 30
+	maxBars     = 10
+)
+
+// Text writes a summary of r that fits a terminal of 80 columns: the answer
+// first, each figure with its basis, the warnings last.
+func Text(w io.Writer, r *analysis.Result) error {
+	t := &textReport{bufio.NewWriter(w)}
+	t.sources(r)
+	if r.Transactions == 0 {
+		t.printf("\nno transactions%s\n", filteredOut(r))
+	} else {
+		t.figures(r)
+		t.groupSizes(r)
+		t.transactionSizes(r)
+		t.tables(r)
+	}
+	t.warnings(r)
+	return t.w.Flush()
+}
+
+type textReport struct{ w *bufio.Writer }
+
+func (t *textReport) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
+
+// row prints a figure: its name, its value, and what the value rests on.
+func (t *textReport) row(name, value, basis string) {
+	line := fmt.Sprintf("%-15s %s", name, value)
+	if basis != "" {
+		line = fmt.Sprintf("%-54s %s", line, basis)
+	}
+	t.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+func filteredOut(r *analysis.Result) string {
+	if r.Filters != nil {
+		return " that the filters leave"
+	}
+	return ""
+}
+
+func (t *textReport) sources(r *analysis.Result) {
+	for i, s := range r.Sources {
+		if i == textSources && len(r.Sources) > textSources+1 {
+			t.printf("... and %d more logs\n", len(r.Sources)-i)
+			break
+		}
+		server := "no format event"
+		if s.Flavor != "" {
+			name := "MySQL"
+			if s.Flavor == "mariadb" {
+				name = "MariaDB"
+			}
+			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, printable(s.ServerVersion), s.ServerID)
+		}
+		state := ""
+		switch {
+		case !s.Complete:
+			state = ", DAMAGED"
+		case s.Open:
+			state = ", still open"
+		}
+		t.printf("%s: %s, %s%s\n", printable(s.File), server, Bytes(s.Bytes), state)
+	}
+	if win := r.Window; win != nil {
+		t.printf("%s to %s UTC (%s)\n", stamp(win.Start, win.Clock), stamp(win.End, win.Clock), Duration(win.Seconds))
+	}
+}
+
+func stamp(at analysis.Time, clock string) string {
+	if clock == analysis.ClockHeader {
+		return at.UTC().Format(time.DateTime)
+	}
+	return at.UTC().Format(time.DateTime + ".000")
+}
+
+func (t *textReport) figures(r *analysis.Result) {
+	t.printf("\n")
+	rate := ""
+	if r.Window != nil && r.Window.Seconds > 0 {
+		rate = fmt.Sprintf(", %s/s", Count(int64(float64(r.Transactions)/r.Window.Seconds)))
+	}
+	t.row("transactions", fmt.Sprintf("%s%s, %s", Count(r.Transactions), rate, Bytes(r.Bytes)), "")
+	if g := r.Groups.Sync; g != nil {
+		t.groups("sync groups", g)
+		switch {
+		case g.Size != nil:
+			t.row("group size", fmt.Sprintf("mean %.2f, max %d; %s committed alone", g.Size.Mean, g.Size.Max, Percent(g.Size.AloneShare)), basis(g))
+		case g.Low > 0:
+			t.row("group size", fmt.Sprintf("mean 1.00 to %.2f", float64(g.High)/float64(g.Low)), basis(g))
+		}
+	}
+	if g := r.Groups.Flush; g != nil {
+		t.groups("flush groups", g)
+	}
+	if s := r.Saved; s != nil && s.Binlog != nil {
+		t.saved(s)
+	}
+	if b := r.Groups.Bound; b != nil {
+		t.row("bound", fmt.Sprintf("%s to %s sync groups", Count(b.Lower), Count(b.Upper)), "proven")
+	}
+	if lc := r.Groups.LastCommitted; lc != nil {
+		distinct := "uncounted"
+		if lc.Distinct != nil {
+			distinct = Count(*lc.Distinct) + " distinct"
+		}
+		t.row("last_committed", fmt.Sprintf("%s, %s runs", distinct, Count(lc.Runs)), "legacy: not commit groups")
+	}
+	c := r.Clock
+	clock := string(c.Verdict)
+	if c.TransactionsWith > 0 && c.TransactionsWithout > 0 {
+		clock += fmt.Sprintf(" (%s transactions without)", Count(c.TransactionsWithout))
+	}
+	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || r.DependencyTracking.ServerMode != analysis.ModeNone {
+		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", tracking(r.DependencyTracking)))
+	}
+}
+
+func tracking(d analysis.DependencyTracking) string {
+	if d.ServerMode == analysis.ModeUnknown {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (by %s)", d.ServerMode, d.From)
+}
+
+func (t *textReport) groups(name string, g *analysis.GroupStats) {
+	value := fmt.Sprintf("%s to %s", Count(g.Low), Count(g.High))
+	if g.Count != nil {
+		value = Count(*g.Count)
+		if g.Low != g.High {
+			value += fmt.Sprintf(" (%s to %s)", Count(g.Low), Count(g.High))
+		}
+	}
+	t.row(name, value, basis(g))
+}
+
+func basis(g *analysis.GroupStats) string { return fmt.Sprintf("%s, by %s", g.Basis, g.Method) }
+
+func (t *textReport) saved(s *analysis.Saved) {
+	b := s.Binlog
+	value := fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
+	if b.SavedByGrouping != nil {
+		value = fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
+	}
+	t.row("fsyncs saved", value, fmt.Sprintf("%s; sync_binlog=%d: %s", b.Basis, s.Assumes.SyncBinlog, s.Assumes.From))
+	if n := b.SavedBySyncBinlog; n != nil && *n > 0 {
+		t.row("", fmt.Sprintf("and %s by sync_binlog=%d", Count(*n), s.Assumes.SyncBinlog), "")
+	}
+}
+
+// groupSizes draws the sizes of the groups that are known.
+func (t *textReport) groupSizes(r *analysis.Result) {
+	g := r.Groups.Sync
+	if g == nil || len(g.Histogram) < 2 {
+		return
+	}
+	t.printf("\nsync groups by size, in transactions (%s)\n", basis(g))
+	most, rest, restFrom := int64(0), int64(0), int64(0)
+	shown := g.Histogram
+	if len(shown) > maxBars {
+		shown = shown[:maxBars-1]
+		restFrom = g.Histogram[maxBars-1].Size
+		for _, b := range g.Histogram[maxBars-1:] {
+			rest += b.Groups
+		}
+	}
+	for _, b := range shown {
+		most = max(most, b.Groups)
+	}
+	most = max(most, rest)
+	bar := func(label string, n int64) {
+		width := int(n * barWidth / most)
+		if n > 0 && width == 0 {
+			width = 1
+		}
+		t.printf("%8s %9s  %s\n", label, Count(n), strings.Repeat("#", width))
+	}
+	for _, b := range shown {
+		bar(strconv.FormatInt(b.Size, 10), b.Groups)
+	}
+	if rest > 0 {
+		bar(fmt.Sprintf("%d-%d", restFrom, g.Size.Max), rest)
+	}
+}
+
+func (t *textReport) transactionSizes(r *analysis.Result) {
+	if r.Sizes == nil {
+		return
+	}
+	s := r.Sizes.Bytes
+	t.printf("\ntransaction size  mean %s, p50 %s, p95 %s, p99 %s, max %s\n",
+		Bytes(int64(s.Mean)), Bytes(s.P50), Bytes(s.P95), Bytes(s.P99), Bytes(s.Max))
+	if s.Max > s.P50 && len(r.Sizes.Largest) > 0 {
+		l := r.Sizes.Largest[0]
+		t.printf("largest           %s at %s:%d  %s\n", Bytes(l.Bytes), printable(l.File), l.Position.Position, printable(strings.Join(l.Tables, ", ")))
+	}
+}
+
+func (t *textReport) tables(r *analysis.Result) {
+	if len(r.Tables) == 0 {
+		return
+	}
+	t.printf("\n%-40s %9s  row events:%8s %8s %8s\n", "table", "in trans.", "insert", "update", "delete")
+	for i, s := range r.Tables {
+		if i == textTables && len(r.Tables) > textTables+1 {
+			t.printf("... and %d more tables\n", len(r.Tables)-i)
+			break
+		}
+		t.printf("%-40s %9s %19s %8s %8s\n", shorten(printable(s.Table), 40), Count(s.Transactions), Count(s.InsertEvents), Count(s.UpdateEvents), Count(s.DeleteEvents))
+	}
+}
+
+func (t *textReport) warnings(r *analysis.Result) {
+	if len(r.Warnings) > 0 {
+		t.printf("\n")
+	}
+	for _, w := range r.Warnings {
+		where := ""
+		if w.At != nil {
+			where = fmt.Sprintf(" at %s:%d", printable(w.At.File), w.At.Position)
+		}
+		if w.Count > 1 {
+			where = fmt.Sprintf(" (%s times, first%s)", Count(w.Count), where)
+			if w.At == nil {
+				where = fmt.Sprintf(" (%s times)", Count(w.Count))
+			}
+		}
+		t.printf("%s\n", wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, printable(w.Message)), 80, "  "))
+	}
+}
+
+// wrap breaks s at spaces so that no line has more than width columns, where
+// its words allow, and indents all lines but the first.
+func wrap(s string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(s) {
+		n := len([]rune(word))
+		switch {
+		case column == 0:
+		case column+1+n > width:
+			b.WriteString("\n" + indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
+
+// printable replaces what would move a terminal's cursor or change its
+// colours: names come from the log, and a log may hold anything.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, s)
+}
+
+func shorten(s string, width int) string {
+	runes := []rune(s)
+	if len(runes) <= width {
+		return s
+	}
+	return string(runes[:width-3]) + "..."
+}

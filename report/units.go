@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Count writes n with commas between thousands.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	digits := strings.TrimPrefix(s, "-")
+	var b strings.Builder
+	b.WriteString(s[:len(s)-len(digits)])
+	for i, c := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// Bytes writes a size in decimal units, three digits.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n), 0
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	for v >= 999.5 && unit < len(units)-1 {
+		v /= 1000
+		unit++
+	}
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f %s", v, units[unit])
+	case v >= 10:
+		return fmt.Sprintf("%.1f %s", v, units[unit])
+	default:
+		return fmt.Sprintf("%.2f %s", v, units[unit])
+	}
+}
+
+// Percent writes a share.
+func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// Duration writes seconds as a person says them.
+func Duration(seconds float64) string {
+	switch {
+	case seconds < 10:
+		return fmt.Sprintf("%.2f s", seconds)
+	case seconds < 120:
+		return fmt.Sprintf("%.1f s", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.1f min", seconds/60)
+	case seconds < 2*86400:
+		return fmt.Sprintf("%.1f h", seconds/3600)
+	default:
+		return fmt.Sprintf("%.1f days", seconds/86400)
+	}
+}
