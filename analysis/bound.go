@@ -1,6 +1,10 @@
 package analysis
 
-import "bgcstat/parser"
+import (
+	"slices"
+
+	"bgcstat/parser"
+)
 
 // bound counts the sync groups that a MySQL log proves to be apart: the
 // greatest number of reported transactions no two of which can have shared a
@@ -181,12 +185,7 @@ func (b *bound) clockProves(t *parser.Txn) bool {
 }
 
 func (b *bound) isRaised(sequence int64) bool {
-	for _, s := range b.raised[:min(b.nRaised, len(b.raised))] {
-		if s == sequence {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.raised[:min(b.nRaised, len(b.raised))], sequence)
 }
 
 // staleParent reports whether E5 may hold. Whether the mode is

@@ -138,7 +138,7 @@ func TestLastCommittedOracle(t *testing.T) {
 			sizes[key{txn.Log, stretch, txn.LastCommitted}]++
 			last = txn
 		}
-		lc := analyze(txns, analysis.Settings{}).Groups.LastCommitted
+		lc := analyze(txns).Groups.LastCommitted
 		if lc == nil {
 			if len(sizes) > 0 {
 				t.Fatalf("log %d: no groups, want %d", i, len(sizes))
@@ -183,7 +183,7 @@ func TestLastCommittedLarge(t *testing.T) {
 		rows = append(rows, clock{i % 5 * 20_000, 100_001 + i})
 	}
 	rows = append(rows, clock{99_999, 300_000})
-	lc := analyze(logOf(l, rows), analysis.Settings{}).Groups.LastCommitted
+	lc := analyze(logOf(l, rows)).Groups.LastCommitted
 	want := []analysis.HistogramBin{{Size: 1, Groups: 1}, {Size: 20_000, Groups: 5}}
 	if *lc.Distinct != 6 || !slices.Equal(lc.Histogram, want) {
 		t.Errorf("%d distinct, %v; want 6, %v", *lc.Distinct, lc.Histogram, want)
@@ -198,7 +198,7 @@ func TestLastCommittedSparse(t *testing.T) {
 	for i := range int64(20_000) {
 		rows = append(rows, clock{i << 20, i<<20 + 5})
 	}
-	r := analyze(logOf(l, rows), analysis.Settings{})
+	r := analyze(logOf(l, rows))
 	if r.Groups.LastCommitted.Distinct != nil || r.Groups.LastCommitted.Runs != 20_000 {
 		t.Errorf("got %+v", r.Groups.LastCommitted)
 	}

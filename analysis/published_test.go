@@ -29,8 +29,8 @@ func mysql(version parser.Version) *parser.Log {
 	return &parser.Log{Name: "binlog.000001", Flavor: parser.MySQL, Version: version, ServerID: 1}
 }
 
-func analyze(txns []*parser.Txn, s analysis.Settings) *analysis.Result {
-	a := analysis.New(analysis.Filter{}, s)
+func analyze(txns []*parser.Txn) *analysis.Result {
+	a := analysis.New(analysis.Filter{}, analysis.Settings{})
 	var logs []*parser.Log
 	for _, t := range txns {
 		if n := len(logs); n == 0 || logs[n-1] != t.Log {
@@ -63,35 +63,49 @@ func TestPublishedClocks(t *testing.T) {
 	}{{
 		"F1 WRITESET in MySQL 8.0 (besthub.dev)", mysql(v80),
 		[]clock{{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}, {6, 7}, {6, 8}, {6, 9}, {6, 10}, {6, 11}, {6, 12}, {12, 13}},
-		3, bins(1, 1, 6, 2), []int64{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1}, 13.0 / 3,
+		3, bins(1, 1, 6, 2),
+		[]int64{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1},
+		13.0 / 3,
 	}, {
 		"F2 from the middle of a log (Aikesheng)", mysql(v57),
 		[]clock{{7201, 7203}, {7203, 7204}, {7203, 7205}, {7203, 7206}, {7205, 7207}},
-		3, bins(1, 2, 3, 1), []int64{2, 1, 2, 3, 2}, 5.0 / 3,
+		3, bins(1, 2, 3, 1),
+		[]int64{2, 1, 2, 3, 2},
+		5.0 / 3,
 	}, {
 		"F5 source, COMMIT_ORDER", mysql(v80),
 		[]clock{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}},
-		5, bins(1, 5), []int64{1, 1, 1, 1, 1}, 1,
+		5, bins(1, 5),
+		[]int64{1, 1, 1, 1, 1},
+		1,
 	}, {
 		"F5 replica, WRITESET", mysql(v80),
 		[]clock{{0, 1}, {1, 2}, {1, 3}, {1, 4}, {1, 5}},
-		2, bins(1, 1, 4, 1), []int64{1, 1, 2, 3, 4}, 2.5,
+		2, bins(1, 1, 4, 1),
+		[]int64{1, 1, 2, 3, 4},
+		2.5,
 	}, {
 		// The row with sequence number 0 carries no clock.
 		"F6 relay log (jfg)", mysql(v57),
 		[]clock{{0, 0}, {1, 2}, {2, 3}, {3, 4}, {3, 5}, {3, 6}},
-		3, bins(1, 2, 3, 1), []int64{1, 1, 1, 2, 3}, 5.0 / 3,
+		3, bins(1, 2, 3, 1),
+		[]int64{1, 1, 1, 2, 3},
+		5.0 / 3,
 	}, {
 		"F9a (hackmysql.com)", mysql(v57),
 		[]clock{{0, 3}, {0, 4}, {0, 5}, {3, 6}, {3, 7}},
-		2, bins(2, 1, 3, 1), []int64{3, 4, 5, 3, 4}, 2.5,
+		2, bins(2, 1, 3, 1),
+		[]int64{3, 4, 5, 3, 4},
+		2.5,
 	}, {
 		"F9b", mysql(v57),
 		[]clock{{20, 21}, {20, 22}, {22, 23}, {23, 24}, {23, 25}},
-		3, bins(1, 1, 2, 2), []int64{1, 2, 1, 1, 2}, 5.0 / 3,
+		3, bins(1, 1, 2, 2),
+		[]int64{1, 2, 1, 1, 2},
+		5.0 / 3,
 	}} {
 		t.Run(c.name, func(t *testing.T) {
-			r := analyze(logOf(c.log, c.rows), analysis.Settings{})
+			r := analyze(logOf(c.log, c.rows))
 			lc := r.Groups.LastCommitted
 			if lc == nil || lc.Distinct == nil {
 				t.Fatal("no last_committed groups")
@@ -122,16 +136,16 @@ func TestPublishedStart(t *testing.T) {
 	l := mysql(parser.Version{Major: 8, Minor: 0, Patch: 25})
 	l.ServerStarted = true
 	rows := []clock{{0, 1}, {1, 2}, {2, 3}}
-	if b := analyze(logOf(l, rows), analysis.Settings{}).Groups.Bound; *b != (analysis.Bound{Lower: 1, Upper: 3}) {
+	if b := analyze(logOf(l, rows)).Groups.Bound; *b != (analysis.Bound{Lower: 1, Upper: 3}) {
 		t.Errorf("bound is %+v, want 1 to 3", *b)
 	}
 	// Behind the first parent that is another, the clock is set.
 	rows = append(rows, clock{2, 4}, clock{4, 5})
-	if b := analyze(logOf(l, rows), analysis.Settings{}).Groups.Bound; *b != (analysis.Bound{Lower: 3, Upper: 5}) {
+	if b := analyze(logOf(l, rows)).Groups.Bound; *b != (analysis.Bound{Lower: 3, Upper: 5}) {
 		t.Errorf("bound is %+v, want 3 to 5: {1 2 3} and 4, and 5 behind 4", *b)
 	}
 	l.ServerStarted = false
-	if b := analyze(logOf(l, rows), analysis.Settings{}).Groups.Bound; b.Lower != 4 {
+	if b := analyze(logOf(l, rows)).Groups.Bound; b.Lower != 4 {
 		t.Errorf("lower bound is %d, want 4 in a log that a running server began", b.Lower)
 	}
 }

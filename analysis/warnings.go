@@ -55,12 +55,12 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	if r.Transactions == 0 {
 		return
 	}
-	if c.figures.Verdict = r.Clock.Verdict; c.figures.Verdict == NoClock && main.Flavor == parser.MySQL {
+	if r.Clock.Verdict == NoClock && main.Flavor == parser.MySQL {
 		add("no-clock", 1, start, "the log carries no logical clock (MySQL %v; it came with 5.7.6): commit groups cannot be told from it", main.Version)
 	} else if n := r.Clock.TransactionsWithout; n > 0 && main.Flavor == parser.MySQL {
 		add("no-clock", n, start, "transactions without a logical clock")
 	}
-	a.warnLegacy(r, main, add)
+	warnLegacy(r, add)
 	if r.Window != nil && r.Window.Clock == ClockHeader {
 		add("header-times", 1, start, "times are those of event headers: whole seconds, when a statement began, not when it was committed")
 	}
@@ -72,7 +72,7 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 }
 
 // warnLegacy says how far the popular recipe can be believed.
-func (a *Analyzer) warnLegacy(r *Result, main *parser.Log, add func(string, int64, parser.Pos, string, ...any)) {
+func warnLegacy(r *Result, add func(string, int64, parser.Pos, string, ...any)) {
 	lc, b := r.Groups.LastCommitted, r.Groups.Bound
 	if lc == nil {
 		return

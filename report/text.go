@@ -68,7 +68,7 @@ func (t *textReport) sources(r *analysis.Result) {
 			if s.Flavor == "mariadb" {
 				name = "MariaDB"
 			}
-			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, printable(s.ServerVersion), s.ServerID)
+			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, shorten(printable(s.ServerVersion), 24), s.ServerID)
 		}
 		state := ""
 		switch {
@@ -102,7 +102,7 @@ func (t *textReport) figures(r *analysis.Result) {
 		t.groups("sync groups", g)
 		switch {
 		case g.Size != nil:
-			t.row("group size", fmt.Sprintf("mean %.2f, max %d; %s committed alone", g.Size.Mean, g.Size.Max, Percent(g.Size.AloneShare)), basis(g))
+			t.row("group size", fmt.Sprintf("mean %.2f, max %d, alone %s", g.Size.Mean, g.Size.Max, Percent(g.Size.AloneShare)), basis(g))
 		case g.Low > 0:
 			t.row("group size", fmt.Sprintf("mean 1.00 to %.2f", float64(g.High)/float64(g.Low)), basis(g))
 		}
@@ -113,7 +113,7 @@ func (t *textReport) figures(r *analysis.Result) {
 	if s := r.Saved; s != nil && s.Binlog != nil {
 		t.saved(s)
 	}
-	if b := r.Groups.Bound; b != nil {
+	if b, g := r.Groups.Bound, r.Groups.Sync; b != nil && g != nil && g.Basis != analysis.Exact && g.Basis != analysis.Bounded {
 		t.row("bound", fmt.Sprintf("%s to %s sync groups", Count(b.Lower), Count(b.Upper)), "proven")
 	}
 	if lc := r.Groups.LastCommitted; lc != nil {
@@ -156,7 +156,10 @@ func basis(g *analysis.GroupStats) string { return fmt.Sprintf("%s, by %s", g.Ba
 func (t *textReport) saved(s *analysis.Saved) {
 	b := s.Binlog
 	value := fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
-	if b.SavedByGrouping != nil {
+	switch {
+	case s.Assumes.SyncBinlog == 0:
+		value = "none are made on commit"
+	case b.SavedByGrouping != nil:
 		value = fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
 	}
 	t.row("fsyncs saved", value, fmt.Sprintf("%s; sync_binlog=%d: %s", b.Basis, s.Assumes.SyncBinlog, s.Assumes.From))

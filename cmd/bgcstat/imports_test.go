@@ -66,7 +66,8 @@ func TestImports(t *testing.T) {
 		i := slices.IndexFunc(house, func(r struct {
 			pkg  string
 			ours []string
-		}) bool {
+		},
+		) bool {
 			return within(p.ImportPath, r.pkg)
 		})
 		if i < 0 {
