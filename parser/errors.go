@@ -30,10 +30,16 @@ type Pos struct {
 	File string // the log's name as given, or as found
 	// Offset counts bytes from the start of the (decompressed) log, in 64 bits.
 	// It is never taken from an event header, whose 32-bit log_pos wraps.
+	// Below 0 it stands for the file as a whole.
 	Offset int64
 }
 
-func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Offset) }
+func (p Pos) String() string {
+	if p.Offset < 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Offset)
+}
 
 // Error is a fault in the input and the place where it was found. It prints as
 // "file:offset: event: what", and never holds an event's body.

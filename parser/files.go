@@ -126,7 +126,7 @@ func (f *Files) start(in *Input) *logBlocks {
 		src, err = in.open(&f.read)
 	}
 	if err != nil {
-		l.err = &Error{Pos{in.Head.Name, 0}, 0, err}
+		l.err = &Error{Pos{in.Head.Name, -1}, 0, err}
 		return l
 	}
 	l.src = src

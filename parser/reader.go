@@ -151,7 +151,7 @@ func (r *Reader) end(err error) bool {
 	r.ended = io.EOF
 	var e *Error
 	if errors.As(err, &e) {
-		r.log.Bytes = e.Pos.Offset
+		r.log.Bytes = max(e.Pos.Offset, 0)
 	} else if left && !r.log.Relay { // a receiver may begin another log anywhere
 		e = &Error{r.txn.Pos(), 0, fault(ErrTruncated, "transaction has no end in this log")}
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -62,6 +63,9 @@ how far those figures can be trusted.
 	root.PersistentFlags().Bool("help", false, "print help")
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if errors.Is(err, pflag.ErrHelp) { // pflag's word for -h
+			err = errors.New("unknown shorthand flag: 'h'")
+		}
 		return usageError("%v", err).hint("see " + cmd.CommandPath() + " --help")
 	})
 	root.AddCommand(analyzeCommand(ui), dumpCommand(ui))

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"flag"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "accept what the commands print as right")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"bgcstat": main})
+}
+
+// TestScripts runs the program as a person would. $DATA is testdata/binlog.
+func TestScripts(t *testing.T) {
+	data, err := filepath.Abs("../../testdata/binlog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("DATA", data)
+			env.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+	})
+}
+
+// status_ runs a command and compares its exit status:
+//
+//	status 3 bgcstat analyze x
+func status_(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [argument...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = "?"
+		if code := exitCode(err); code >= 0 {
+			got = string(rune('0' + code))
+		}
+	}
+	if got != args[0] {
+		ts.Fatalf("exit status is %s, want %s (%v)", got, args[0], err)
+	}
+}
+
+func exitCode(err error) int {
+	if e, ok := err.(interface{ ExitCode() int }); ok {
+		return e.ExitCode()
+	}
+	return -1
+}
