@@ -1,0 +1,18 @@
+// Package plot turns a result into pictures, PNG files for a report:
+//
+//	group-size  how many groups of each size, and how many transactions in them
+//	timeline    transactions, sync groups and bytes per second
+//	parents     how far back last_committed points, along the log
+//
+// Figures says what is to be seen, as plain values: words, axes, ticks, and
+// the bars and points in the units of their axes. WritePNG only draws that. So
+// tests compare values, and hardly any pixels.
+//
+// Each picture carries the basis of what it shows in its subtitle, and the
+// codes of the result's warnings below. What the result does not know is said
+// to be not known; nothing is drawn in its place.
+//
+// Everything is a function of the result alone: the same result gives the same
+// bytes on one kind of CPU. Between kinds of CPU the last bit of a coordinate
+// may differ.
+package plot

@@ -1,0 +1,126 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"bgcstat/analysis"
+)
+
+const (
+	pieces     = 48  // of the log, each with a median
+	spotsAlong = 900 // places a point can be told apart at, along the log
+	spotsUp    = 300
+)
+
+func parents(r *analysis.Result) (*Figure, string) {
+	if r.Parents == nil || len(r.Parents.Points) == 0 {
+		return nil, "no transaction has last_committed and sequence_number"
+	}
+	var points []analysis.Parent
+	left := int64(0)
+	last, farthest := int64(1), int64(1)
+	for _, p := range r.Parents.Points {
+		if p.Distance < 1 || p.Index < 0 {
+			left++
+			continue
+		}
+		points = append(points, p)
+		last, farthest = max(last, p.Index), max(farthest, p.Distance)
+	}
+	if len(points) == 0 {
+		return nil, fmt.Sprintf("all of %s are 0 or below", plural(left, "parent distance"))
+	}
+
+	f := &Figure{
+		Title: "How far back last_committed points: one dot a transaction",
+		Subtitle: []string{
+			"The distance is sequence_number − last_committed, as the log states it: at 1 a replica has to wait for the transaction just before, at 1,000 it may apply the transaction beside the 999 before it." + drawn(r.Parents.Every, left),
+			"A low, level band is commit order; it is about as high as the number of clients that commit at the same time, and single dots high above it are transactions that were open for long. " +
+				"Distances that climb with the log are WRITESET: the server compared the rows that changed, and last_committed says nothing about commit groups. " +
+				"But a row that everybody changes, tables without keys, and a history (binlog_transaction_dependency_history_size) of next to nothing look low under WRITESET, too.",
+			mode(r.DependencyTracking),
+		},
+	}
+	div, word := large(float64(last))
+	f.X = linear(float64(last)/div, 0.01, div == 1)
+	f.X.Label, f.X.Unit = "place in the log", "transactions"
+	if word != "" {
+		f.X.Unit = word + " of transactions"
+	}
+	// No distance can be longer than the log, so on an axis that long a low band
+	// looks low.
+	p := Panel{Y: logarithmic(float64(max(farthest, last))), Height: 260}
+	p.Y.Label, p.Y.Unit = "parent distance", "transactions, logarithmic"
+	p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Points: dots(points, f.X, p.Y, div)})
+	if m := medians(points, last, div); len(m) > 1 {
+		p.Series = append(p.Series, Series{Label: "median along the log", Kind: Line, Color: vermillion, Points: m})
+	}
+	f.Panels = []Panel{p}
+	return f, ""
+}
+
+func drawn(every, left int64) string {
+	s := ""
+	if every > 1 {
+		s = fmt.Sprintf(" One in %s transactions is drawn.", count(every))
+	}
+	if left > 0 {
+		s += fmt.Sprintf(" Left out: %s of 0 or below.", plural(left, "distance"))
+	}
+	return s
+}
+
+func mode(d analysis.DependencyTracking) string {
+	switch d.ServerMode {
+	case "", "unknown":
+		return "Which of the two was set on the server is not known."
+	case "none":
+		return "The server does not track dependencies."
+	}
+	if d.From == "" || d.From == "unknown" {
+		return fmt.Sprintf("Set on the server: %s.", d.ServerMode)
+	}
+	return fmt.Sprintf("Set on the server: %s (known from: %s).", d.ServerMode, d.From)
+}
+
+// dots returns the points in the units of the axes, one for each spot of the
+// picture: more would not be seen and take long to draw.
+func dots(points []analysis.Parent, x, y Axis, div float64) []Point {
+	type spot struct{ x, y int }
+	seen := map[spot]bool{}
+	var out []Point
+	for _, p := range points {
+		at := Point{float64(p.Index) / div, float64(p.Distance)}
+		s := spot{int(at.X / x.Max * spotsAlong), int(math.Log(at.Y/y.Min) / math.Log(y.Max/y.Min) * spotsUp)}
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// medians returns the median distance, by nearest rank, of pieces of the log;
+// none for logs that are too short for it to mean something.
+func medians(points []analysis.Parent, last int64, div float64) []Point {
+	if len(points) < 4*pieces {
+		return nil
+	}
+	var in [pieces][]int64
+	for _, p := range points {
+		i := min(pieces-1, int(float64(p.Index)/float64(last)*pieces))
+		in[i] = append(in[i], p.Distance)
+	}
+	var out []Point
+	for i, d := range in {
+		if len(d) == 0 {
+			continue
+		}
+		slices.Sort(d)
+		x := (float64(i) + 0.5) / pieces * float64(last) / div
+		out = append(out, Point{x, float64(d[(len(d)-1)/2])})
+	}
+	return out
+}

@@ -1,0 +1,499 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bgcstat/analysis"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// samples are results of all shapes, by name.
+func samples() map[string]*analysis.Result {
+	few := exact()
+	few.Groups.Sync.Histogram = hist(1, 3)
+	few.Rates.Series = few.Rates.Series[:1]
+
+	many := exact()
+	many.Groups.Sync.Histogram = nil
+	for size := int64(1); size <= 240; size++ {
+		many.Groups.Sync.Histogram = append(many.Groups.Sync.Histogram, analysis.HistogramBin{Size: size, Groups: 1 + 3_000_000/(size*size)})
+	}
+
+	both := writeset(2000)
+	both.Groups.Sync = exact().Groups.Sync
+	both.Groups.Sync.Low, both.Groups.Sync.High = 1700, 1999
+	both.Groups.Sync.Basis, both.Groups.Sync.Method = analysis.Estimated, "commit_timestamps"
+
+	partly := exact()
+	for i := range partly.Rates.Series[15:] {
+		partly.Rates.Series[15+i].SyncGroups = nil
+	}
+
+	names := writeset(5000)
+	for i := range names.Sources {
+		names.Sources[i].File = "/logs/" + strings.Repeat("very-long-", 30) + "name.000017"
+		names.Sources[i].ServerVersion = "8.4.6-" + strings.Repeat("commercial-", 20) + "log"
+	}
+	for c := 'a'; c < 'm'; c++ {
+		names.Warnings = append(names.Warnings, analysis.Warning{Code: strings.Repeat(string(c), 40)})
+	}
+
+	one := &analysis.Result{
+		Sources:      []analysis.Source{{File: "-", Flavor: "mysql", ServerVersion: "9.7.4"}},
+		Window:       &analysis.Window{Start: at("2026-08-01T00:00:00Z"), End: at("2026-08-01T00:00:00Z"), Clock: analysis.ClockCommit},
+		Transactions: 1,
+		Groups: analysis.Groups{
+			Bound:         &analysis.Bound{Lower: 1, Upper: 1},
+			LastCommitted: &analysis.LastCommittedGroups{Runs: 1, Basis: analysis.Legacy, Method: analysis.LastCommitted, Histogram: hist(1, 1)},
+		},
+		Rates:   &analysis.Rates{BucketSeconds: 0.001, Series: []analysis.Bucket{{Start: at("2026-08-01T00:00:00Z"), Transactions: 1, Bytes: 300}}},
+		Parents: &analysis.Parents{Every: 1, Points: []analysis.Parent{{Index: 1, Distance: 1}}},
+	}
+
+	huge := writeset(300)
+	huge.Transactions = math.MaxInt64
+	huge.Groups.Sync = exact().Groups.Sync
+	huge.Groups.Sync.Histogram = hist(1, 1e18, 50, 2e17, 1e18, 1e18, math.MaxInt64, math.MaxInt64)
+	huge.Rates.Series[3].Transactions, huge.Rates.Series[3].Bytes = math.MaxInt64, math.MaxInt64
+	huge.Parents.Points = append(huge.Parents.Points, analysis.Parent{Index: 1e18, Distance: 1e18})
+
+	return map[string]*analysis.Result{
+		"exact": exact(), "writeset": writeset(400), "commit order": commitOrder(2000),
+		"few": few, "many": many, "both": both, "partly": partly, "names": names, "one": one, "huge": huge,
+		"half a second":          long("2026-08-01T23:59:59.7Z", 10*time.Millisecond, 50),
+		"ten minutes":            long("2026-08-01T23:55:00Z", time.Second, 600),
+		"a day":                  long("2026-08-01T13:00:00Z", time.Minute, 1440),
+		"30 days":                long("2026-07-20T05:10:00Z", time.Hour, 720),
+		"30 days, short buckets": long("2026-07-20T05:10:00Z", 10*time.Second, 30*8640),
+		"a year":                 long("2025-08-01T23:55:00Z", 24*time.Hour, 400),
+		"a century":              long("1970-01-01T00:00:00Z", 30*24*time.Hour, 1200),
+	}
+}
+
+func figure(t *testing.T, r *analysis.Result, name string) *Figure {
+	t.Helper()
+	figures, absent := Figures(r)
+	for i := range figures {
+		if figures[i].Name == name {
+			return &figures[i]
+		}
+	}
+	t.Fatalf("no %s, but %v", name, absent)
+	return nil
+}
+
+// number is a fraction on a line of its own.
+var number = regexp.MustCompile(`(?m)-?[0-9]+\.[0-9]+(e[-+][0-9]+)?,?$`)
+
+// rounded leaves out the digits in which kinds of CPU may differ.
+func rounded(s []byte) []byte {
+	digits, comma := bytes.CutSuffix(s, []byte(","))
+	v, err := strconv.ParseFloat(string(digits), 64)
+	if err != nil {
+		return s
+	}
+	out := strconv.AppendFloat(nil, v, 'g', 13, 64)
+	if comma {
+		out = append(out, ',')
+	}
+	return out
+}
+
+func TestFigureGolden(t *testing.T) {
+	small := writeset(24)
+	small.Rates.Series = small.Rates.Series[:12]
+	for name, r := range map[string]*analysis.Result{"exact": exact(), "writeset": small} {
+		figures, absent := Figures(r)
+		got, err := json.MarshalIndent(struct {
+			Figures []Figure `json:"figures"`
+			Absent  []Absent `json:"absent,omitempty"`
+		}{figures, absent}, "", "\t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(number.ReplaceAllFunc(got, rounded), '\n')
+		file := filepath.Join("testdata", name+".json")
+		if *update {
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			out := filepath.Join(t.ArtifactDir(), name+".json")
+			if err := os.WriteFile(out, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("%s: differs, see %s (keep it with -artifacts)", file, out)
+		}
+	}
+}
+
+// One picture of each kind, at half the resolution; what is in them is tested
+// as data.
+func TestPNGGolden(t *testing.T) {
+	t.Parallel()
+	goldenPNG(t, "exact-timeline.png", figure(t, exact(), Timeline))
+	goldenPNG(t, "writeset-group-size.png", figure(t, writeset(400), GroupSize))
+	goldenPNG(t, "writeset-parents.png", figure(t, writeset(400), Parents))
+}
+
+func goldenPNG(t *testing.T, name string, f *Figure) {
+	t.Helper()
+	got, err := f.png(dpi / 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := different(decode(t, got), decode(t, want)); why != "" {
+		out := filepath.Join(t.ArtifactDir(), name)
+		if err := os.WriteFile(out, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("%s: %s, see %s (keep it with -artifacts)", file, why, out)
+	}
+}
+
+func decode(t *testing.T, raw []byte) image.Image {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// different says how two pictures differ beyond what another kind of CPU may
+// do to the edges of shapes: less than a hundredth of the pixels, and each by
+// less than a quarter of the range.
+func different(a, b image.Image) string {
+	if a.Bounds() != b.Bounds() {
+		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
+	}
+	changed, worst := 0, 0
+	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {
+		for x := a.Bounds().Min.X; x < a.Bounds().Max.X; x++ {
+			p := color.NRGBAModel.Convert(a.At(x, y)).(color.NRGBA)
+			q := color.NRGBAModel.Convert(b.At(x, y)).(color.NRGBA)
+			d := max(distance(p.R, q.R), distance(p.G, q.G), distance(p.B, q.B), distance(p.A, q.A))
+			if d > 2 {
+				changed++
+			}
+			worst = max(worst, d)
+		}
+	}
+	switch size := a.Bounds().Size(); {
+	case changed*100 > size.X*size.Y:
+		return "more than 1% of the pixels differ"
+	case worst > 64:
+		return "a pixel differs by more than a quarter"
+	}
+	return ""
+}
+
+func distance(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
+
+func TestDifferent(t *testing.T) {
+	plain := func(w, h int) *image.NRGBA {
+		img := image.NewNRGBA(image.Rect(0, 0, w, h))
+		for i := range img.Pix {
+			img.Pix[i] = 255
+		}
+		return img
+	}
+	if different(plain(20, 10), plain(10, 20)) == "" {
+		t.Error("pictures of different shape pass")
+	}
+	spot := plain(20, 10)
+	spot.Pix[0] = 0
+	if different(plain(20, 10), spot) == "" {
+		t.Error("a wrong pixel passes")
+	}
+	spot.Pix[0] = 240
+	if why := different(plain(20, 10), spot); why != "" {
+		t.Errorf("an edge that moved a little: %s", why)
+	}
+}
+
+func TestPNG(t *testing.T) {
+	t.Parallel()
+	for name, r := range samples() {
+		figures, absent := Figures(r)
+		if len(figures)+len(absent) != 3 {
+			t.Errorf("%s: %d figures and %d absent, want 3 in all", name, len(figures), len(absent))
+		}
+		for _, f := range figures {
+			if _, err := json.Marshal(f); err != nil {
+				t.Errorf("%s: %s: %v", name, f.Name, err)
+			}
+			// At a quarter of the resolution, for speed.
+			if err := f.write(new(bytes.Buffer), dpi/4); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, name := range []string{GroupSize, Timeline, Parents} {
+		var a, b bytes.Buffer
+		f := figure(t, writeset(400), name)
+		if err := f.WritePNG(&a); err != nil {
+			t.Fatal(err)
+		}
+		img := decode(t, a.Bytes())
+		if w := img.Bounds().Dx(); w != 1152 {
+			t.Errorf("%s is %d pixels wide, want 1152", name, w)
+		}
+		if c := color.NRGBAModel.Convert(img.At(0, 0)); c != white {
+			t.Errorf("%s: the background is %v, want white", name, c)
+		}
+		if err := figure(t, writeset(400), name).WritePNG(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Errorf("%s: other bytes the second time (%v)", name, err)
+		}
+	}
+}
+
+// What a figure must have, whatever the result.
+func TestInvariants(t *testing.T) {
+	t.Parallel()
+	for name, r := range samples() {
+		figures, _ := Figures(r)
+		for _, f := range figures {
+			if err := f.check(); err != nil {
+				t.Errorf("%s: %s: %v", name, f.Name, err)
+			}
+			if !strings.Contains(strings.Join(f.Subtitle, " "), "basis ") && f.Name != Parents {
+				t.Errorf("%s: %s: no basis in the subtitle %q", name, f.Name, f.Subtitle)
+			}
+			axes := []Axis{f.X}
+			for _, p := range f.Panels {
+				axes = append(axes, p.Y)
+				if (p.Note == "") != (len(p.Series) > 0) {
+					t.Errorf("%s: %s: a panel with %d series and the note %q", name, f.Name, len(p.Series), p.Note)
+				}
+				for _, s := range p.Series {
+					if n := 2 * len(s.Bars); n > 1000 {
+						t.Errorf("%s: %s: %d points in a line", name, f.Name, n)
+					}
+					for _, b := range s.Bars {
+						if b.Value > p.Y.Max || b.Value < 0 || b.From >= b.To || b.From < f.X.Min || b.To > f.X.Max {
+							t.Errorf("%s: %s: bar %v is beyond the axes", name, f.Name, b)
+						}
+					}
+					for _, at := range s.Points {
+						if at.X < f.X.Min || at.X > f.X.Max || at.Y < p.Y.Min || at.Y > p.Y.Max {
+							t.Errorf("%s: %s: point %v is beyond the axes", name, f.Name, at)
+						}
+					}
+				}
+			}
+			for _, a := range axes {
+				if a.Label == "" || a.Unit == "" {
+					t.Errorf("%s: %s: axis %q has the unit %q", name, f.Name, a.Label, a.Unit)
+				}
+			}
+			l := f.layout()
+			labels := l.xLabels()
+			for i := 1; i < len(labels); i++ {
+				if labels[i].left <= labels[i-1].right {
+					t.Errorf("%s: %s: labels %q and %q overlap", name, f.Name, labels[i-1].lines, labels[i].lines)
+				}
+			}
+			want := 0
+			for _, tick := range f.X.Ticks {
+				if tick.Label != "" {
+					want++
+				}
+			}
+			if len(labels) != want || want < 2 && f.Name != GroupSize {
+				t.Errorf("%s: %s: %d labels of %d have room on the horizontal axis", name, f.Name, len(labels), want)
+			}
+		}
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	now := at("2026-08-01T00:00:00Z")
+	noTimes := &analysis.Rates{BucketSeconds: math.NaN(), Series: []analysis.Bucket{{Start: now, Transactions: 1}}}
+	for _, tt := range []struct {
+		name string
+		r    analysis.Result
+		want map[string]string // parts of the reasons
+	}{
+		{"empty", analysis.Result{}, map[string]string{
+			GroupSize: "no transactions", Timeline: "has a time", Parents: "no transaction has last_committed",
+		}},
+		{"no clock", analysis.Result{Transactions: 5}, map[string]string{GroupSize: "not known", Timeline: "", Parents: ""}},
+		{"no sizes", analysis.Result{
+			Transactions: 5,
+			Groups:       analysis.Groups{LastCommitted: &analysis.LastCommittedGroups{Histogram: hist(-1, 5, 0, 3, 7, 0)}},
+			Rates:        noTimes,
+			Parents:      &analysis.Parents{Points: []analysis.Parent{{Index: 1}, {Index: 2, Distance: -5}}},
+		}, map[string]string{GroupSize: "not known", Timeline: "NaN", Parents: "all of 2 parent distances"}},
+	} {
+		figures, absent := Figures(&tt.r)
+		if len(figures) != 0 || len(absent) != 3 {
+			t.Errorf("%s: %d figures, %v", tt.name, len(figures), absent)
+		}
+		for _, a := range absent {
+			if !strings.Contains(a.Why, tt.want[a.Name]) || a.Why == "" {
+				t.Errorf("%s: %s: %q, want %q in it", tt.name, a.Name, a.Why, tt.want[a.Name])
+			}
+		}
+	}
+	for _, bucket := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 5e-324} {
+		f, why := timeline(&analysis.Result{Rates: &analysis.Rates{BucketSeconds: bucket, Series: noTimes.Series}})
+		if f != nil || why == "" {
+			t.Errorf("buckets of %g s: a figure", bucket)
+		}
+	}
+}
+
+// WritePNG takes any figure, also one that Figures would not make.
+func TestWritePNGAnyFigure(t *testing.T) {
+	t.Parallel()
+	nan, inf := math.NaN(), math.Inf(1)
+	values := []float64{nan, inf, -inf, 0, -1, 1, 1e18, -1e300, 5e-324}
+	var bars []Bar
+	var points []Point
+	for _, v := range values {
+		for _, w := range values {
+			bars = append(bars, Bar{v, w, v, "label"}, Bar{0, 1, w, ""})
+			points = append(points, Point{v, w})
+		}
+	}
+	axis := Axis{Label: "a", Unit: "u", Max: 1, Ticks: []Tick{{nan, "x"}, {inf, "y"}, {0, "z"}, {0, "z"}, {0.5, ""}}}
+	logAxis := Axis{Label: "a", Unit: "u", Min: 1, Max: 1e18, Log: true, Ticks: axis.Ticks}
+	for _, kind := range []Kind{Filled, Outline, Area, Steps, Unknown, Dots, Line, "other"} {
+		for _, y := range []Axis{axis, logAxis} {
+			f := Figure{X: axis, Panels: []Panel{{Y: y, Height: 50, Series: []Series{
+				{Kind: kind, Color: blue, Label: "some", Bars: bars, Points: points}, {Kind: kind, Color: blue},
+			}}}}
+			if err := f.WritePNG(new(bytes.Buffer)); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+	}
+
+	fine := Panel{Y: axis, Height: 50}
+	for name, f := range map[string]Figure{
+		"no panels":         {X: axis},
+		"no range":          {X: Axis{Min: 1, Max: 1}, Panels: []Panel{fine}},
+		"reversed":          {X: Axis{Min: 1}, Panels: []Panel{fine}},
+		"no number":         {X: Axis{Max: nan}, Panels: []Panel{fine}},
+		"infinite":          {X: Axis{Max: inf}, Panels: []Panel{fine}},
+		"overflow":          {X: Axis{Min: -1.7e308, Max: 1.7e308}, Panels: []Panel{fine}},
+		"logarithm of 0":    {X: axis, Panels: []Panel{{Y: Axis{Max: 1, Log: true}, Height: 50}}},
+		"no height":         {X: axis, Panels: []Panel{{Y: axis}}},
+		"height no number":  {X: axis, Panels: []Panel{{Y: axis, Height: nan}}},
+		"too high":          {X: axis, Panels: []Panel{{Y: axis, Height: 1e18}}},
+		"endless subtitles": {X: axis, Panels: []Panel{fine}, Subtitle: []string{strings.Repeat("word ", 1e4)}},
+		"bad colour":        {X: axis, Panels: []Panel{{Y: axis, Height: 50, Series: []Series{{Kind: Line, Color: "blue"}}}}},
+	} {
+		var b bytes.Buffer
+		if err := f.WritePNG(&b); err == nil || b.Len() > 0 {
+			t.Errorf("%s: error %v and %d bytes, want an error alone", name, err, b.Len())
+		}
+	}
+	for name, f := range map[string]Figure{
+		"one long word": {X: axis, Panels: []Panel{fine}, Title: strings.Repeat("word", 1e5)},
+		"odd letters":   {X: axis, Panels: []Panel{fine}, Title: "\x00\xff\u202e日本語 🎉\n\t"},
+	} {
+		if err := f.WritePNG(new(bytes.Buffer)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	want := errors.New("disk full")
+	f := Figure{X: axis, Panels: []Panel{fine}}
+	if err := f.WritePNG(failing{want}); !errors.Is(err, want) {
+		t.Errorf("got the error %v, want %v", err, want)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestPalette(t *testing.T) {
+	linear := func(s string) [3]float64 {
+		c, err := parseColor(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out [3]float64
+		for i, v := range []uint8{c.R, c.G, c.B} {
+			if x := float64(v) / 255; x <= 0.04045 {
+				out[i] = x / 12.92
+			} else {
+				out[i] = math.Pow((x+0.055)/1.055, 2.4)
+			}
+		}
+		return out
+	}
+	luminance := func(c [3]float64) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
+
+	// Lines need a contrast of 3 against white (WCAG 2.1, 1.4.11).
+	for _, s := range []string{blue, vermillion} {
+		if c := 1.05 / (luminance(linear(s)) + 0.05); c < 3 {
+			t.Errorf("%s: contrast %.2f against white, want 3", s, c)
+		}
+	}
+	// As people without one kind of cones see them (Viénot, Brettel and Mollon
+	// 1999, on linear RGB; tritanopia after Machado 2009).
+	for name, m := range map[string][3][3]float64{
+		"protanopia":   {{0.11238, 0.88762, 0}, {0.11238, 0.88762, 0}, {0.00401, -0.00401, 1}},
+		"deuteranopia": {{0.29275, 0.70725, 0}, {0.29275, 0.70725, 0}, {-0.02234, 0.02234, 1}},
+		"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
+	} {
+		see := func(s string) [3]float64 {
+			c := linear(s)
+			var out [3]float64
+			for i, row := range m {
+				out[i] = row[0]*c[0] + row[1]*c[1] + row[2]*c[2]
+			}
+			return out
+		}
+		a, b := see(blue), see(vermillion)
+		if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < 0.25 {
+			t.Errorf("%s: the colours are %.2f apart, want 0.25", name, d)
+		}
+	}
+}
+
+func BenchmarkWritePNG(b *testing.B) {
+	figures, _ := Figures(writeset(5000))
+	for _, f := range figures {
+		b.Run(f.Name, func(b *testing.B) {
+			for b.Loop() {
+				if err := f.WritePNG(new(bytes.Buffer)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
