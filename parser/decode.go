@@ -158,6 +158,9 @@ func decodeMariaDBGTID(serverID uint32, body []byte, t *Txn) (standalone bool, e
 	if !c.ok {
 		return false, fault(ErrCorrupt, "body has %d of at least 13 bytes", len(body))
 	}
+	if number == 0 || number > maxGTIDNumber {
+		return false, fault(ErrCorrupt, "GTID number is %d, want 1 to 2^63-1", number)
+	}
 	t.GTID = GTID{GTIDSource{Flavor: MariaDB, Domain: domain, Server: serverID}, number}
 	t.Waited = flags&mariaWaited != 0
 	if flags&mariaGroupCommitID != 0 {
@@ -295,6 +298,9 @@ func decodeGTIDList(body []byte) (*GTIDSet, error) {
 // isWord reports whether text is word, in any case, with nothing but white
 // space and a semicolon around it.
 func isWord(text []byte, word string) bool {
+	if string(text) == word { // as servers write it
+		return true
+	}
 	return fold(bytes.Trim(text, " \t\r\n;"), word)
 }
 

@@ -195,49 +195,43 @@ func (s *GTIDSet) clone() *GTIDSet {
 	return c
 }
 
-// minus gives one GTID of MySQL that is in s and not in o, the lowest of its source.
-func (s *GTIDSet) minus(o *GTIDSet) (GTID, bool) {
+// beyond gives one GTID of s that o does not cover: for MySQL one that is not
+// in o; for MariaDB, whose numbers may have gaps, one above the highest in o.
+func (s *GTIDSet) beyond(o *GTIDSet) (GTID, bool) {
 	var found GTID
 	ok := false
 	for src, ivs := range s.intervals {
-		if src.Flavor == MariaDB {
-			continue
-		}
-		others := o.intervals[src]
-		for _, iv := range ivs {
-			n := iv.first
-			for _, other := range others {
-				if other.first <= n && n <= other.last {
-					n = other.last + 1
-				}
-			}
-			if n > iv.last {
+		g := GTID{Source: src}
+		if others := o.intervals[src]; src.Flavor == MariaDB {
+			g.Number = ivs[len(ivs)-1].last
+			if n := len(others); n > 0 && others[n-1].last >= g.Number {
 				continue
 			}
-			g := GTID{src, n}
-			// The answer must not hang on the order of a map.
-			if !ok || g.String() < found.String() {
-				found, ok = g, true
-			}
-			break
+		} else if g.Number = firstOutside(ivs, others); g.Number == 0 {
+			continue
+		}
+		// The answer must not hang on the order of a map.
+		if !ok || g.String() < found.String() {
+			found, ok = g, true
 		}
 	}
 	return found, ok
 }
 
-// beyond gives one GTID of s that o does not cover: for MySQL one that is not
-// in o; for MariaDB, whose numbers may have gaps, one above the highest in o.
-func (s *GTIDSet) beyond(o *GTIDSet) (GTID, bool) {
-	for src, ivs := range s.intervals {
-		if src.Flavor != MariaDB {
-			continue
+// firstOutside is the lowest number in ivs that is not in others, 0 for none.
+func firstOutside(ivs, others []gtidInterval) uint64 {
+	for _, iv := range ivs {
+		n := iv.first
+		for _, other := range others {
+			if other.first <= n && n <= other.last {
+				n = other.last + 1
+			}
 		}
-		top := ivs[len(ivs)-1].last
-		if others := o.intervals[src]; len(others) == 0 || others[len(others)-1].last < top {
-			return GTID{src, top}, true
+		if n <= iv.last {
+			return n
 		}
 	}
-	return s.minus(o)
+	return 0
 }
 
 // size is the number of intervals, a measure of the set's memory.

@@ -54,7 +54,10 @@ const headSize = 4 << 10
 // gives ErrSameLog, a directory or index without logs ErrNoLogs.
 func Find(args []string, stdin io.Reader) ([]*Input, error) {
 	var inputs []*Input
-	for _, arg := range args {
+	for i, arg := range args {
+		if arg == Stdin && slices.Contains(args[:i], Stdin) {
+			return nil, fmt.Errorf("%w: standard input", ErrSameLog)
+		}
 		paths := []string{arg}
 		info, err := os.Stat(arg)
 		switch {
@@ -163,8 +166,7 @@ func (in *Input) open(read *atomic.Int64) (io.ReadCloser, error) {
 // plainPathError drops the path from an error of the operating system: a
 // position names the file already.
 func plainPathError(err error) error {
-	var pathErr *os.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

@@ -110,8 +110,9 @@ func (l *Log) Kind() Kind {
 }
 
 // Open reports whether the server had not closed the log when it was copied.
-// Such a log may end anywhere.
-func (l *Log) Open() bool { return l.InUse && l.ClosedBy == 0 }
+// Such a log may end anywhere. Relay logs do not carry the in-use flag; their
+// end must tell.
+func (l *Log) Open() bool { return (l.InUse || l.Relay) && l.ClosedBy == 0 }
 
 // Complete reports whether all of the log was read and nothing in it is damaged.
 func (l *Log) Complete() bool { return l.Err == nil && l.Damaged == 0 }

@@ -31,6 +31,8 @@ const (
 type payload struct {
 	zstd   *zstd.Decoder
 	events *bufio.Reader
+	fields byteReader
+	limit  io.LimitedReader
 }
 
 // each calls f with the header and the beginning of the body of each event in
@@ -38,7 +40,8 @@ type payload struct {
 // to f. The body slice holds until f returns.
 func (p *payload) each(body io.Reader, f func(h header, body []byte)) error {
 	// 1. The fields in front.
-	in := &byteReader{r: body}
+	in := &p.fields
+	*in = byteReader{r: body}
 	var size, compression uint64
 	sized := false
 	for {
@@ -100,7 +103,8 @@ func (p *payload) each(body io.Reader, f func(h header, body []byte)) error {
 	if sized && size < maxPayload {
 		limit = int64(size)
 	}
-	limited := &io.LimitedReader{R: plain, N: limit}
+	limited := &p.limit
+	*limited = io.LimitedReader{R: plain, N: limit}
 	if p.events == nil {
 		p.events = bufio.NewReaderSize(nil, maxInner)
 	}

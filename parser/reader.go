@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 )
 
 // Options are choices in reading a log.
@@ -18,6 +19,7 @@ type Reader struct {
 	log     *Log
 	names   *names
 	payload *payload
+	slice   sliceReader // of a payload's body
 	blk     *block
 	pos     int // in blk.data: the next event
 	bad     int // in blk.bad: the next one
@@ -32,8 +34,8 @@ type Reader struct {
 	preludes  int   // how many there are
 	statement bool  // MariaDB: a lone statement follows
 	withGTIDs bool  // the log has GTID events
+	stretch   int   // numbers them, for Txn.Stretch
 	hasDelta  bool  // a difference between offsets and log_pos has been reported
-
 }
 
 // blocks is where a Reader gets its log from: a framer, or one that runs ahead.
@@ -163,7 +165,7 @@ func (r *Reader) end(err error) bool {
 	}
 	if left {
 		r.state = between
-		r.log.Warnings.Add("cut-transaction", r.txn.Pos(), "a transaction has no end in this log; it is counted, and belongs to no group")
+		r.cutTransaction()
 	}
 	return left
 }
@@ -181,12 +183,17 @@ func (r *Reader) step() bool {
 		r.bad++
 		r.advance(int(h.length))
 		r.badChecksum(h, at)
+		if h.typ == FormatDescriptionEvent {
+			// The framer took its checksum algorithm from it. Without it nothing can
+			// be read, and its fields bound each other: it is taken at its word.
+			r.formatEvent(h, at, event[headerLen:h.length])
+		}
 		return false
 	}
-	if again := r.unfinished(h); again {
+	event = event[:h.length]
+	if r.unfinished(h.typ, event[headerLen:]) {
 		return true
 	}
-	event = event[:h.length]
 	r.advance(int(h.length))
 	r.checkPosition(h, at)
 	body := event[headerLen:]
@@ -201,15 +208,36 @@ func (r *Reader) advance(n int) {
 	r.log.Bytes = r.blk.off + int64(r.pos)
 }
 
-// unfinished reports whether h opens a transaction while another is open. That
-// one is given out as it is, and the event met again.
-func (r *Reader) unfinished(h header) bool {
-	if r.state != opened && r.state != inside || events[h.typ].class != classGTID {
+// unfinished reports whether an event opens a transaction while another is
+// open. That one is given out as it is, and the event met again.
+func (r *Reader) unfinished(typ EventType, body []byte) bool {
+	switch events[typ].class {
+	case classGTID:
+		if r.state != opened && r.state != inside {
+			return false
+		}
+	case classQuery:
+		if r.state != inside || r.txn.HasGTIDEvent || !r.isBegin(typ, body) {
+			return false
+		}
+	default:
 		return false
 	}
-	r.log.Warnings.Add("cut-transaction", r.txn.Pos(), "a transaction has no end in this log; it is counted, and belongs to no group")
+	r.cutTransaction()
 	r.log.Damaged++
 	return true
+}
+
+func (r *Reader) isBegin(typ EventType, body []byte) bool {
+	if r.format.hasChecksums && len(body) >= checksumLen {
+		body = body[:len(body)-checksumLen]
+	}
+	q, err := decodeQuery(typ, body)
+	return err == nil && isWord(q.text, "BEGIN")
+}
+
+func (r *Reader) cutTransaction() {
+	r.log.Warnings.Add("cut-transaction", r.txn.Pos(), "a transaction has no end in this log; it is counted, and belongs to no group")
 }
 
 // stepLarge takes an event that comes in pieces. What is decoded of it is in
@@ -221,7 +249,7 @@ func (r *Reader) stepLarge() bool {
 	}
 	h := parseHeader(r.blk.data)
 	at := r.blk.off
-	if again := r.unfinished(h); again {
+	if r.unfinished(h.typ, r.blk.data[headerLen:]) {
 		return true
 	}
 	r.checkPosition(h, at)
@@ -245,6 +273,7 @@ func (r *Reader) stepLarge() bool {
 			r.state = inside
 			r.txn.Terminator = TerminatorNone
 		}
+		r.txn.End = at
 		return false
 	}
 	if done {
@@ -287,9 +316,7 @@ func (r *Reader) badChecksum(h header, at int64) {
 	l.Damaged++
 	l.Warnings.Add("bad-checksum", Pos{l.Name, at}, "%v event with a bad checksum; what belongs to it is left out", h.typ)
 	if h.typ == FormatDescriptionEvent && l.Flavor == 0 {
-		// Without it nothing can be read, and its fields bound each other: it is
-		// taken at its word.
-		return
+		return // nothing has been lost
 	}
 	r.state = skipping
 	r.prelude = -1
@@ -341,6 +368,7 @@ func (r *Reader) event(h header, at int64, body []byte, more io.Reader) bool {
 			l.Unknown = make(map[EventType]int64)
 		}
 		l.Unknown[h.typ]++
+	default: // matters inside a transaction, or between them
 	}
 	if r.state == skipping && !r.resumes(spec.class, body, h.typ) {
 		return false
@@ -371,7 +399,7 @@ func (r *Reader) event(h header, at int64, body []byte, more io.Reader) bool {
 	t.End = at + int64(h.length)
 	t.Compressed = t.Compressed || spec.compressed
 	if spec.class == classPayload {
-		return r.payloadEvent(h, at, body, more)
+		return r.payloadEvent(at, body, more)
 	}
 	done, err := r.inTxn(h, body)
 	if err != nil {
@@ -400,6 +428,7 @@ func (r *Reader) resumes(c class, body []byte, typ EventType) bool {
 			r.state = between
 			return true
 		}
+	default: // may belong to what was damaged
 	}
 	return false
 }
@@ -421,7 +450,7 @@ func (r *Reader) undecodable(h header, at int64, err error) {
 func (r *Reader) open(h header, at int64) {
 	tables, databases := r.txn.Tables[:0], r.txn.Databases[:0]
 	r.txn = Txn{
-		Log: r.log, Start: at, End: at, Stretch: r.txn.Stretch,
+		Log: r.log, Start: at, End: at, Stretch: r.stretch,
 		EventTime: seconds(h.time), ServerID: h.serverID,
 		Tables: tables, Databases: databases,
 	}
@@ -464,6 +493,9 @@ func (r *Reader) formatEvent(h header, at int64, body []byte) {
 		return
 	}
 	r.format = f
+	// These give every transaction a GTID event, anonymous or not.
+	r.withGTIDs = r.withGTIDs || l.Flavor == MySQL && l.Version.AtLeast(5, 7, 5) ||
+		l.Flavor == MariaDB && l.Version.AtLeast(10, 0, 2)
 	if r.log.Flavor != 0 {
 		// A second one: a relay log holds its source's behind its own.
 		if h.serverID != r.log.ServerID || h.flags&flagArtificial != 0 {
@@ -482,9 +514,7 @@ func (r *Reader) formatEvent(h header, at int64, body []byte) {
 // newStretch says that clocks and table ids begin anew.
 func (r *Reader) newStretch() {
 	r.names.forget()
-	if r.state == between {
-		r.txn.Stretch++
-	}
+	r.stretch++
 }
 
 func (r *Reader) rotate(h header, at int64, body []byte) {
@@ -519,9 +549,10 @@ func (r *Reader) previousGTIDs(h header, at int64, body []byte) {
 }
 
 // payloadEvent takes all the rest of a transaction at once.
-func (r *Reader) payloadEvent(h header, at int64, body []byte, more io.Reader) bool {
+func (r *Reader) payloadEvent(at int64, body []byte, more io.Reader) bool {
 	if more == nil {
-		more = &sliceReader{body}
+		r.slice.b = body
+		more = &r.slice
 	}
 	done := false
 	err := r.payload.each(more, func(inner header, body []byte) {
@@ -606,6 +637,7 @@ func (r *Reader) inTxn(h header, body []byte) (done bool, err error) {
 			t.Terminator = TerminatorIncident
 			return true, nil
 		}
+	default: // counted, and of no interest
 	}
 	return false, nil
 }
@@ -667,15 +699,10 @@ func (r *Reader) database(name []byte) {
 	if len(name) == 0 {
 		return
 	}
-	for _, have := range t.Databases {
-		if have == string(name) {
-			return
-		}
-	}
 	// A transaction that changes its default database ever on is not worth a
 	// quadratic search.
-	if len(t.Databases) < 64 {
-		t.Databases = append(t.Databases, r.names.str(name))
+	if db := r.names.str(name); len(t.Databases) < 64 && !slices.Contains(t.Databases, db) {
+		t.Databases = append(t.Databases, db)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -131,16 +132,7 @@ func (o *inputOptions) find(u *ui, args []string) ([][]*parser.Input, error) {
 	if len(args) == 0 {
 		return nil, usageError("no log given").hint("give binlog files, a directory of them, an .index file, or - for standard input")
 	}
-	stdins := 0
-	for _, arg := range args {
-		if arg == parser.Stdin {
-			stdins++
-		}
-	}
-	switch {
-	case stdins > 1:
-		return nil, usageError("standard input given %d times", stdins)
-	case stdins == 1 && isTerminal(u.stdin):
+	if slices.Contains(args, parser.Stdin) && isTerminal(u.stdin) {
 		return nil, usageError("standard input is a terminal, not a log")
 	}
 	inputs, err := parser.Find(args, u.stdin)

@@ -29,14 +29,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus},
 	})
 }
 
-// status_ runs a command and compares its exit status:
+// exitStatus runs a command and compares its exit status:
 //
 //	status 3 bgcstat analyze x
-func status_(ts *testscript.TestScript, neg bool, args []string) {
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N command [argument...]")
 	}

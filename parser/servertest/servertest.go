@@ -161,7 +161,7 @@ func (s *Server) wait() error {
 		select {
 		case <-s.done:
 			log, _ := os.ReadFile(s.errorLog)
-			err := fmt.Errorf("server ended at start: %v\n%s", s.err, tail(log, 2000))
+			err := fmt.Errorf("server ended at start: %w\n%s", s.err, tail(log, 2000))
 			if bytes.Contains(log, []byte("ddress already in use")) {
 				err = fmt.Errorf("%w: %w", syscall.EADDRINUSE, err)
 			}
@@ -178,7 +178,7 @@ func (s *Server) wait() error {
 		}
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(s.errorLog)
-			return fmt.Errorf("no answer after %v: %v\n%s", startTimeout, err, tail(log, 2000))
+			return fmt.Errorf("no answer after %v: %w\n%s", startTimeout, err, tail(log, 2000))
 		}
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package parser_test
+
+const raceEnabled = false
