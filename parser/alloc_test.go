@@ -56,7 +56,7 @@ func TestAllocs(t *testing.T) {
 		most float64 // allocations a transaction
 	}{
 		{"rows", func(n int) []byte { return builderLog(t, n) }, 0.01},
-		{"payload", func(n int) []byte { return repeatedLog(t, n, payloadTxn) }, 4.01},
+		{"payload", func(n int) []byte { return repeatedLog(t, n, payloadTxn) }, 1.01},
 		{"statement", func(n int) []byte { return repeatedLog(t, n, statementTxn) }, 0.01},
 		{"mariadb", func(n int) []byte { return mariaDBLog(t, n) }, 0.01},
 	} {
