@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"bgcstat/parser"
@@ -14,7 +15,10 @@ type Analyzer struct {
 	settings Settings
 
 	commitIDs     commitIDs
-	bound         *bound
+	prover        prover
+	bound         bound
+	estimator     estimator
+	flush, sync   tally // of the estimator
 	lastCommitted lastCommitted
 	clock         clock
 	rates         rates
@@ -31,7 +35,9 @@ type Analyzer struct {
 
 // New gives an Analyzer for the logs of one server.
 func New(f Filter, s Settings) *Analyzer {
-	return &Analyzer{filter: f, settings: s, bound: newBound(s.NoSessionBound), sizes: newSizes()}
+	a := &Analyzer{filter: f, settings: s, prover: prover{noSessions: s.NoSessionBound}, sizes: newSizes()}
+	a.estimator = estimator{settings: s, emit: a.grouped}
+	return a
 }
 
 // Add takes the next transaction in log order. It keeps nothing of t.
@@ -39,11 +45,17 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	chosen := a.filter.Match(t)
 	a.flavor = t.Log.Flavor
 	begun := false
-	if a.flavor == parser.MariaDB {
-		_, begun = a.commitIDs.add(t, chosen)
-	} else {
-		a.bound.add(t, chosen)
+	if a.flavor != parser.MariaDB {
 		a.lastCommitted.add(t, chosen)
+	}
+	if t.Terminator != parser.TerminatorNone { // else in no group
+		if a.flavor == parser.MariaDB {
+			begun = a.commitIDs.add(t, chosen)
+		} else {
+			f := a.prover.of(t)
+			a.bound.add(t, f, chosen)
+			a.estimator.add(t, f, chosen)
+		}
 	}
 	a.clock.add(t, chosen)
 	if !chosen {
@@ -84,7 +96,6 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}
 	r.Groups = a.groups()
-	a.rates.groups = a.flavor == parser.MariaDB
 	r.Rates = a.rates.result()
 	a.warn(r, logs, main)
 	if g := r.Groups.Sync; g != nil && main != nil && !main.Relay && !a.filter.ofSome() {
@@ -95,27 +106,69 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 	return r
 }
 
+// grouped takes transactions whose groups have been estimated.
+func (a *Analyzer) grouped(ms []member) {
+	for i := range ms {
+		m := &ms[i]
+		a.flush.add(m.newFlush, m.chosen)
+		if a.sync.add(m.newSync, m.chosen) {
+			a.rates.begin(m.time)
+		}
+	}
+}
+
 func (a *Analyzer) groups() Groups {
 	var g Groups
 	if a.flavor == parser.MariaDB {
-		a.commitIDs.close()
-		if n := a.commitIDs.groups; n > 0 {
-			bins := a.commitIDs.sizes.bins()
-			g.Sync = &GroupStats{Count: &n, Low: n, High: n, Basis: Exact, Method: CommitID, Size: groupSize(bins), Histogram: bins}
+		t := &a.commitIDs.tally
+		t.close()
+		if n := t.groups; n > 0 {
+			g.Sync = t.stats(n, n, Exact, CommitID)
 			g.Bound = &Bound{n, n}
+			a.rates.groups = true
 		}
 		return g
 	}
 	g.LastCommitted = a.lastCommitted.result()
-	if b := a.bound; b.members > 0 {
-		g.Bound = &Bound{b.lower, b.members}
-		g.Sync = &GroupStats{Low: b.lower, High: b.members, Basis: Bounded, Method: Constraints}
-		if b.lower == b.members { // each alone, which is all that is left to be
-			bins := []HistogramBin{{1, b.members}}
-			g.Sync.Count, g.Sync.Histogram, g.Sync.Size = &b.members, bins, groupSize(bins)
+	b := &a.bound
+	if b.members == 0 {
+		return g
+	}
+	g.Bound = &Bound{b.lower, b.members}
+	g.Sync = &GroupStats{Low: b.lower, High: b.members, Basis: Bounded, Method: Constraints}
+	a.estimator.end()
+	if !a.estimator.off {
+		g.Sync, g.Flush = a.estimated(*g.Bound)
+		a.rates.groups = true
+	}
+	if b.lower == b.members { // each alone, which is proven
+		bins := []HistogramBin{{1, b.members}}
+		g.Sync = &GroupStats{
+			Count: &b.members, Low: b.lower, High: b.members, Basis: Bounded, Method: Constraints,
+			Size: groupSize(bins), Histogram: bins,
 		}
+		g.Flush = g.Sync // no two can have shared a flush that did not share a sync
 	}
 	return g
+}
+
+// estimated describes the estimator's groups, within what is proven.
+func (a *Analyzer) estimated(b Bound) (sync, flush *GroupStats) {
+	a.sync.close()
+	a.flush.close()
+	// The interval is known for all groups; of those reported it is as wide in
+	// proportion.
+	part := func(limit float64) int64 {
+		return int64(math.Round(limit * float64(a.sync.groups) / float64(a.sync.all)))
+	}
+	within := func(n int64) int64 { return min(max(n, b.Lower), b.Upper) }
+	low, high := within(part(a.estimator.low)), within(part(a.estimator.high))
+	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, CommitTimestamps)
+	// A flush group less or more is a torn one, or two that were taken for one.
+	n := float64(a.flush.groups)
+	flush = a.flush.stats(
+		within(int64(math.Cbrt(n*n*float64(b.Lower)))), within(int64(math.Ceil(1.05*n))), Estimated, CommitTimestamps)
+	return sync, flush
 }
 
 // mainLog is the log that stands for all where one version must: the last one

@@ -31,6 +31,24 @@ func result(f analysis.Filter, s analysis.Settings, txns ...*parser.Txn) *analys
 	return a.Result(logs)
 }
 
+func rowsOf(t *testing.T, f analysis.Filter, txns []*parser.Txn) []analysis.Row {
+	t.Helper()
+	var out []analysis.Row
+	rows := analysis.NewRows(f, analysis.Settings{}, func(r *analysis.Row) error {
+		out = append(out, *r)
+		return nil
+	})
+	for _, txn := range txns {
+		if err := rows.Add(txn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rows.End(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func codes(r *analysis.Result) []string {
 	var out []string
 	for _, w := range r.Warnings {
@@ -244,13 +262,9 @@ func TestFilter(t *testing.T) {
 		{"both", analysis.Filter{Start: second(2), Databases: []string{"shop"}}, "24", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rows := analysis.NewRows(c.filter)
 			var got strings.Builder
-			for i, txn := range txns {
-				row, ok := rows.Row(txn)
-				if !ok {
-					continue
-				}
+			for _, row := range rowsOf(t, c.filter, txns) {
+				i := row.EventTime.Unix() - second(0).Time().Unix()
 				fmt.Fprint(&got, i)
 				if want := []int64{1, 1, 1, 2, 2, 3}[i]; *row.SyncGroup != want {
 					t.Errorf("transaction %d is in group %d, want %d: groups come before filters", i, *row.SyncGroup, want)

@@ -162,24 +162,23 @@ func TestPublishedCommitIDs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := &parser.Log{Name: "mariadb-bin.000001", Flavor: parser.MariaDB, ServerID: 1}
-			rows := analysis.NewRows(analysis.Filter{})
-			a := analysis.New(analysis.Filter{}, analysis.Settings{})
-			sizes := map[int64]int64{}
+			var txns []*parser.Txn
 			for _, id := range c.ids {
-				txn := &parser.Txn{Log: l, CommitID: id, Terminator: parser.TerminatorXID, HasGTIDEvent: true}
-				row, ok := rows.Row(txn)
-				if !ok || row.SyncGroup == nil || *row.Basis != analysis.Exact || *row.Method != analysis.CommitID {
+				txns = append(txns, &parser.Txn{Log: l, CommitID: id, Terminator: parser.TerminatorXID, HasGTIDEvent: true})
+			}
+			sizes := map[int64]int64{}
+			for _, row := range rowsOf(t, analysis.Filter{}, txns) {
+				if row.SyncGroup == nil || *row.Basis != analysis.Exact || *row.Method != analysis.CommitID {
 					t.Fatalf("row is %+v", row)
 				}
 				sizes[*row.SyncGroup]++
-				a.Add(txn)
 			}
 			for i, want := range c.sizes {
 				if got := sizes[int64(i+1)]; got != want {
 					t.Errorf("group %d has %d members, want %d", i+1, got, want)
 				}
 			}
-			g := a.Result([]*parser.Log{l}).Groups.Sync
+			g := analyze(txns).Groups.Sync
 			if g == nil || *g.Count != int64(len(c.sizes)) || g.Basis != analysis.Exact {
 				t.Errorf("groups are %+v, want %d", g, len(c.sizes))
 			}

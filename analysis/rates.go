@@ -48,26 +48,36 @@ func (r *rates) add(t *parser.Txn, groupBegun bool) {
 		r.start, r.end = at, at
 	}
 	r.start, r.end = min(r.start, at), max(r.end, at)
-	no := int64(at) / widths[r.width]
-	if r.last == nil || no != r.lastNo {
-		b := r.buckets[no]
-		if b == nil {
-			for len(r.buckets) >= maxBuckets && r.width < len(widths)-1 {
-				r.widen(r.width + 1)
-			}
-			no = int64(at) / widths[r.width]
-			if b = r.buckets[no]; b == nil {
-				b = &bucket{}
-				r.buckets[no] = b
-			}
-		}
-		r.last, r.lastNo = b, no
-	}
-	r.last.transactions++
-	r.last.bytes += t.Size()
+	b := r.at(at)
+	b.transactions++
+	b.bytes += t.Size()
 	if groupBegun {
-		r.last.groups++
+		b.groups++
 	}
+}
+
+// begin counts a sync group whose first reported transaction was added before.
+func (r *rates) begin(at parser.Micros) { r.at(at).groups++ }
+
+// at gives the bucket of a time.
+func (r *rates) at(at parser.Micros) *bucket {
+	no := int64(at) / widths[r.width]
+	if r.last != nil && no == r.lastNo {
+		return r.last
+	}
+	b := r.buckets[no]
+	if b == nil {
+		for len(r.buckets) >= maxBuckets && r.width < len(widths)-1 {
+			r.widen(r.width + 1)
+		}
+		no = int64(at) / widths[r.width]
+		if b = r.buckets[no]; b == nil {
+			b = &bucket{}
+			r.buckets[no] = b
+		}
+	}
+	r.last, r.lastNo = b, no
+	return b
 }
 
 func (r *rates) widen(width int) {

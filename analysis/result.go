@@ -90,9 +90,10 @@ type Method string
 
 // The methods that a log alone allows so far.
 const (
-	CommitID      Method = "commit_id"
-	Constraints   Method = "constraints"
-	LastCommitted Method = "last_committed"
+	CommitID         Method = "commit_id"
+	CommitTimestamps Method = "commit_timestamps"
+	Constraints      Method = "constraints"
+	LastCommitted    Method = "last_committed"
 )
 
 // Groups are the figures on commit groups, the answer first.

@@ -35,25 +35,108 @@ type Row struct {
 // Rows makes rows of transactions in log order. It is not safe for concurrent use.
 type Rows struct {
 	filter    Filter
+	emit      func(*Row) error
 	commitIDs commitIDs
+	prover    prover
+	estimator estimator
+
+	// What waits for its groups, in log order.
+	waiting     []waitingRow
+	flush, sync int64 // groups begun so far
+	err         error // of emit
 }
 
-// NewRows gives rows of the transactions that f chooses. Their groups are
-// numbered over all transactions.
-func NewRows(f Filter) *Rows { return &Rows{filter: f} }
+type waitingRow struct {
+	row     Row
+	chosen  bool
+	grouped bool // is in a group
+}
 
-// Row gives the row of t; ok is false where the filter leaves it out. The row
-// keeps nothing of t.
-func (r *Rows) Row(t *parser.Txn) (row Row, ok bool) {
-	ok = r.filter.Match(t)
-	var group int64
+// NewRows gives rows of the transactions that f chooses to emit, in log order.
+// Their groups are numbered over all transactions. A row comes some thousand
+// transactions late where its groups must be estimated; End brings the last.
+func NewRows(f Filter, s Settings, emit func(*Row) error) *Rows {
+	r := &Rows{filter: f, emit: emit, prover: prover{noSessions: s.NoSessionBound}}
+	r.estimator = estimator{settings: s, emit: r.grouped}
+	return r
+}
+
+// Add takes the next transaction and keeps nothing of it. The error is that of
+// emit; nothing is emitted after one.
+func (r *Rows) Add(t *parser.Txn) error {
+	w := waitingRow{chosen: r.filter.Match(t), grouped: t.Terminator != parser.TerminatorNone}
+	if w.chosen {
+		w.row = newRow(t)
+	}
 	if t.Log.Flavor == parser.MariaDB {
-		group, _ = r.commitIDs.add(t, ok)
+		if w.grouped {
+			r.commitIDs.add(t, w.chosen)
+			w.row.SyncGroup, w.row.Basis, w.row.Method = new(r.commitIDs.tally.all), new(Exact), new(CommitID)
+		}
+		r.give(&w)
+		return r.err
 	}
-	if !ok {
-		return Row{}, false
+	r.waiting = append(r.waiting, w)
+	if w.grouped {
+		f := r.prover.of(t)
+		r.estimator.add(t, f, w.chosen)
 	}
-	row = Row{
+	if r.estimator.off { // groups are not known from here on
+		r.giveWaiting()
+	}
+	return r.err
+}
+
+// End emits the rows that wait.
+func (r *Rows) End() error {
+	r.estimator.end()
+	r.giveWaiting()
+	return r.err
+}
+
+// grouped takes members of the estimator, which are the first grouped rows
+// that wait.
+func (r *Rows) grouped(ms []member) {
+	next := 0
+	for i := range r.waiting {
+		w := &r.waiting[i]
+		if w.grouped {
+			if next == len(ms) {
+				r.waiting = append(r.waiting[:0], r.waiting[i:]...)
+				return
+			}
+			m := &ms[next]
+			next++
+			if m.newFlush {
+				r.flush++
+			}
+			if m.newSync {
+				r.sync++
+			}
+			w.row.SyncGroup, w.row.FlushGroup = new(r.sync), new(r.flush)
+			w.row.Basis, w.row.Method = new(Estimated), new(CommitTimestamps)
+		}
+		r.give(w)
+	}
+	r.waiting = r.waiting[:0]
+}
+
+func (r *Rows) giveWaiting() {
+	for i := range r.waiting {
+		r.give(&r.waiting[i])
+	}
+	r.waiting = r.waiting[:0]
+}
+
+func (r *Rows) give(w *waitingRow) {
+	if w.chosen && r.err == nil {
+		r.err = r.emit(&w.row)
+	}
+}
+
+// newRow gives the row of t without its groups.
+func newRow(t *parser.Txn) Row {
+	row := Row{
 		File: t.Log.Name, Start: t.Start, End: t.End, Bytes: t.Size(),
 		CommitTime:         known(t.CommitTime),
 		OriginalCommitTime: known(t.OriginalCommitTime),
@@ -85,10 +168,7 @@ func (r *Rows) Row(t *parser.Txn) (row Row, ok bool) {
 	if t.Log.Flavor == parser.MySQL && t.HasGTIDEvent {
 		row.RBROnly = new(t.RBROnly)
 	}
-	if group != 0 {
-		row.SyncGroup, row.Basis, row.Method = &group, new(Exact), new(CommitID)
-	}
-	return row, true
+	return row
 }
 
 func known(m parser.Micros) *Time {

@@ -9,8 +9,11 @@ import (
 // Settings are what a log does not say of the server that wrote it; nil where
 // they are not known.
 type Settings struct {
-	SyncBinlog          *int64
-	FlushLogAtTrxCommit *int64
+	SyncBinlog *int64
+	// SyncDelay and SyncNoDelayCount are binlog_group_commit_sync_delay, in
+	// microseconds, and binlog_group_commit_sync_no_delay_count.
+	SyncDelay, SyncNoDelayCount *int64
+	FlushLogAtTrxCommit         *int64
 	// NoSessionBound leaves thread ids out of the bound, for logs whose thread
 	// ids are not sessions of one server.
 	NoSessionBound bool

@@ -50,7 +50,7 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	add("clock-restarts", c.figures.Restarts, c.firstBack, "sequence numbers go back inside a file: no server writes that; a tool rewrote the log or joined two")
 	add("clock-midway", c.midways, c.midway, "a log begins with a sequence number other than 1: the transactions before are not in it")
 	add("clock-impossible", c.impossibles, c.impossible, "last_committed is not below sequence_number: not a server's clock, and no proof of anything")
-	add("thread-ids-contradict", a.bound.contradictions, a.bound.contradiction, "a session's statement began before one that it had committed: sessions share thread ids (a proxy, a replay); those ids are left out of the bound. --no-session-bound leaves out all")
+	add("thread-ids-contradict", a.prover.contradictions, a.prover.contradiction, "a session's statement began before one that it had committed: sessions share thread ids (a proxy, a replay); those ids are left out of the bound. --no-session-bound leaves out all")
 
 	if r.Transactions == 0 {
 		return

@@ -143,7 +143,7 @@ func (f *Files) start(in *Input) *logBlocks {
 
 // blocksAhead is how many blocks are between the two goroutines: one being
 // filled, one being decoded, and slack for when one of them is descheduled.
-const blocksAhead = 8
+const blocksAhead = 4
 
 // blockPool holds the blocks of finished logs for the logs to come.
 var blockPool = sync.Pool{New: func() any { return newBlock() }}

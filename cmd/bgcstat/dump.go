@@ -3,11 +3,12 @@ package main
 import (
 	"slices"
 
+	"bgcstat/parser"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"bgcstat/analysis"
-	"bgcstat/parser"
 	"bgcstat/report"
 )
 
@@ -62,14 +63,12 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 	}
 	var all []*parser.Log
 	for _, part := range parts {
-		rows := analysis.NewRows(o.filterFor(part))
-		logs, err := o.read(u, part, func(t *parser.Txn) error {
-			if row, ok := rows.Row(t); ok {
-				return out.Write(&row)
-			}
-			return nil
-		})
+		rows := analysis.NewRows(o.filterFor(part), o.settings, out.Write)
+		logs, err := o.read(u, part, rows.Add)
 		if err != nil {
+			return err
+		}
+		if err := rows.End(); err != nil {
 			return err
 		}
 		all = append(all, logs...)

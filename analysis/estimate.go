@@ -1,0 +1,148 @@
+package analysis
+
+import (
+	"slices"
+
+	"bgcstat/parser"
+)
+
+// member is a transaction that waits for its groups: what an estimate needs of it.
+type member struct {
+	time parser.Micros // when it was written, just before the next one of its flush group
+	size int64
+	last int64 // last_committed, 0 where it has no clock
+	// before is the last member that is proven to have been synced before this
+	// one was enqueued, -1 for none that is known: a boundary lies in (before, this].
+	before int32
+	// returns is the next transaction of the same session, -1 for none that is
+	// known: its flush group was fetched after this one's sync.
+	returns int32
+	first   bool // of a file, which no group crosses
+	chosen  bool // reported
+
+	newFlush, newSync bool // the estimate: it begins a group
+}
+
+// chunkSize is how many transactions are estimated together: enough to tell
+// the two kinds of gap apart, and few enough to follow a load that changes.
+const chunkSize = 8192
+
+// estimator finds the groups of a MySQL log from its commit timestamps, chunk
+// by chunk. A chunk ends at its last long pause, which a group does not span.
+type estimator struct {
+	settings Settings
+	// emit takes the members of a chunk with their groups, in log order. They
+	// hold until it returns.
+	emit func([]member)
+
+	members  []member
+	base     int64 // ordinal of members[0]
+	log      *parser.Log
+	runStart int32 // of the run of rising sequence numbers: its first member
+	sequence []int64
+	off      bool // a transaction has no commit time: nothing is estimated
+
+	work work
+	// Sums over chunks, of sync groups.
+	low, high float64
+	regimes   [nRegimes]int64 // transactions by regime
+}
+
+// add takes the next transaction that is in a group.
+func (e *estimator) add(t *parser.Txn, f facts, chosen bool) {
+	if e.off = e.off || t.CommitTime <= 0; e.off {
+		return
+	}
+	if len(e.members) == chunkSize {
+		e.flush(e.cut())
+	}
+	at := int32(len(e.members))
+	if at == 0 {
+		e.base = f.ordinal
+	}
+	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, first: t.Log != e.log}
+	if m.first || f.restart {
+		e.log, e.runStart = t.Log, at
+	}
+	if t.HasClock {
+		m.last = t.LastCommitted
+	}
+	if f.parent != 0 {
+		m.before = e.find(f.parent)
+	}
+	if s := f.session - e.base; f.session != 0 && s >= 0 {
+		m.before = max(m.before, int32(s))
+		e.members[s].returns = at
+	}
+	e.members = append(e.members, m)
+	e.sequence = append(e.sequence, t.SequenceNumber)
+}
+
+// find gives the last member of the run whose sequence number is not above
+// sequence, -1 for none.
+func (e *estimator) find(sequence int64) int32 {
+	run := e.sequence[e.runStart:]
+	n := len(run)
+	if n == 0 {
+		return -1
+	}
+	// Where no number is missing it is as far back as the numbers say.
+	if i := int64(n-1) - (run[n-1] - sequence); i >= 0 && i < int64(n) && run[i] == sequence {
+		return e.runStart + int32(i)
+	}
+	i, found := slices.BinarySearch(run, sequence)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return -1
+	}
+	return e.runStart + int32(i)
+}
+
+// cut chooses where a full chunk ends: at the longest pause of its last quarter.
+func (e *estimator) cut() int {
+	n := len(e.members)
+	best, at := parser.Micros(-1), n
+	for i := n - n/4; i < n; i++ {
+		gap := e.members[i].time - e.members[i-1].time
+		if e.members[i].first {
+			gap = 1 << 62
+		}
+		if gap > best {
+			best, at = gap, i
+		}
+	}
+	return at
+}
+
+// flush estimates the first n members and gives them out.
+func (e *estimator) flush(n int) {
+	if n == 0 {
+		return
+	}
+	e.work.run(e.members, n, e.settings)
+	e.low += e.work.low
+	e.high += e.work.high
+	e.regimes[e.work.regime] += int64(n)
+	e.emit(e.members[:n])
+	rest := copy(e.members, e.members[n:])
+	e.members = e.members[:rest]
+	e.sequence = e.sequence[:copy(e.sequence, e.sequence[n:])]
+	for i := range e.members {
+		m := &e.members[i]
+		m.before = max(m.before-int32(n), -1)
+		if m.returns >= 0 {
+			m.returns -= int32(n)
+		}
+	}
+	e.base += int64(n)
+	e.runStart = max(e.runStart-int32(n), 0)
+}
+
+// end gives out what is left.
+func (e *estimator) end() {
+	if !e.off {
+		e.flush(len(e.members))
+	}
+}

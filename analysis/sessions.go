@@ -1,0 +1,57 @@
+package analysis
+
+import "bgcstat/parser"
+
+// maxSessions bounds the sessions that are remembered: no server allows more
+// connections at once, and to forget one that has long been silent only makes
+// a bound weaker.
+const maxSessions = 100_000
+
+// sessions remembers the last transaction of each session. Memory follows the
+// sessions that are active, also where each transaction has its own.
+type sessions struct {
+	index map[uint32]int32 // into states, by thread id
+	state []session
+	now   int64 // ordinal of the current transaction, from 1
+}
+
+// session is the last transaction of a session.
+type session struct {
+	thread  uint32
+	ordinal int64         // of that transaction, 0 for none
+	time    parser.Micros // of its event header
+	// distrusted: transactions of this thread id began before earlier ones, so
+	// that it is not one session.
+	distrusted bool
+}
+
+// of gives the state of a thread, made new where there is none.
+func (s *sessions) of(thread uint32) *session {
+	if i, ok := s.index[thread]; ok {
+		return &s.state[i]
+	}
+	if s.index == nil {
+		s.index = make(map[uint32]int32)
+	}
+	if len(s.state) >= maxSessions {
+		s.prune()
+	}
+	s.index[thread] = int32(len(s.state))
+	s.state = append(s.state, session{thread: thread})
+	return &s.state[len(s.state)-1]
+}
+
+// prune forgets the sessions that were silent for the longest time, half of
+// all or more.
+func (s *sessions) prune() {
+	oldest := s.now - maxSessions/2
+	kept := s.state[:0]
+	clear(s.index)
+	for _, st := range s.state {
+		if st.ordinal > oldest {
+			s.index[st.thread] = int32(len(kept))
+			kept = append(kept, st)
+		}
+	}
+	s.state = kept
+}

@@ -1,0 +1,506 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+)
+
+// work estimates the groups of one chunk. Between chunks it holds memory for
+// reuse only, and the results of the last one.
+//
+// Times are float64, in microseconds since the first member's commit time.
+type work struct {
+	gaps   []int64 // before each member, corrected for the size of the one before
+	groups []flushGroup
+	of     []int32 // flush group of each member
+	syncOf []int32 // sync group of each flush group
+	ends   []float64
+	pairs  []pair
+
+	regime    regime
+	low, high float64 // limits on the number of sync groups in the chunk
+}
+
+// flushGroup is a run of members that one leader wrote.
+type flushGroup struct {
+	from, to   int32 // members [from, to)
+	start, end float64
+	gap        float64 // before it
+	before     int32   // the last flush group with a member proven to be synced before one of this; -1
+	last       int64   // the highest last_committed
+	fresh      bool    // that is higher than in all groups of the file before
+	forced     bool    // a file begins
+	returned   float64 // when the flush group with the first session to be back began; +Inf for none
+	meanReturn float64 // the mean over all of its sessions that were back
+	returns    int32   // their number
+}
+
+// pair is two neighbouring flush groups that may be of one sync group.
+type pair struct {
+	apart    float64 // time between their ends
+	returned float64 // time between the mean returns of their sessions
+}
+
+// regime is how flush groups merge into sync groups.
+type regime uint8
+
+const (
+	// paced: the redo fsync in each flush group sets the pace. A group merges
+	// with the one before only while a slow sync is under way.
+	paced regime = iota
+	// delayed: sync leaders wait for more (binlog_group_commit_sync_delay, or
+	// what else holds a sync up), so that most flush groups merge.
+	delayed
+	// unpaced: flush groups without redo fsync come faster than syncs.
+	unpaced
+	nRegimes
+)
+
+// run estimates the groups of ms[:n]; the members behind only tell when
+// sessions were back.
+func (w *work) run(ms []member, n int, s Settings) {
+	// 1. Flush groups: a gap longer than the threshold, or a proven boundary.
+	w.measureGaps(ms[:n])
+	sp := splitGaps(w.gaps[1:n])
+	for i := range n {
+		ms[i].newFlush = i == 0 || ms[i].first || w.gaps[i] > sp.threshold
+	}
+	w.splitProven(ms[:n], func(m *member) *bool { return &m.newFlush })
+
+	// 2. Without those that a preempted leader tore apart.
+	w.form(ms, n)
+	usual := w.usualGap()
+	torn := false
+	for j := 1; j < len(w.groups); j++ {
+		if w.looksMerged(j, usual/4) && !w.groups[j].fresh {
+			ms[w.groups[j].from].newFlush = false
+			torn = true
+		}
+	}
+	if torn {
+		w.splitProven(ms[:n], func(m *member) *bool { return &m.newFlush })
+		w.form(ms, n)
+	}
+
+	// 3. Sync groups: the flush groups, merged as the regime has it.
+	w.regime = w.tell(ms[:n], sp, s)
+	switch w.regime {
+	case delayed:
+		w.mergeDelayed(ms[:n], s)
+	case unpaced:
+		w.mergeUnpaced(ms[:n])
+	default:
+		w.mergePaced(usual)
+	}
+	for j := range w.groups {
+		ms[w.groups[j].from].newSync = j == 0 || w.groups[j].forced || w.syncOf[j] != w.syncOf[j-1]
+	}
+	for i := range n {
+		if !ms[i].newFlush {
+			ms[i].newSync = false
+		}
+	}
+	w.splitSyncs(ms[:n])
+	w.limit(ms[:n])
+}
+
+// measureGaps takes the size of the transaction before off each gap: the
+// leader copied that one in it. A clock that steps back is a gap as long.
+func (w *work) measureGaps(ms []member) {
+	w.gaps = append(w.gaps[:0], 0)
+	for i := 1; i < len(ms); i++ {
+		gap := int64(ms[i].time - ms[i-1].time)
+		if gap < 0 {
+			gap = -gap
+		}
+		w.gaps = append(w.gaps, max(gap-ms[i-1].size/copyRate, 0))
+	}
+}
+
+// splitProven divides each group that holds both ends of an interval in which
+// a boundary is proven, at the longest gap of the interval. begins is the mark
+// of a group's first member.
+func (w *work) splitProven(ms []member, begins func(*member) *bool) {
+	start := int32(0)
+	for i := range ms {
+		if *begins(&ms[i]) {
+			start = int32(i)
+		}
+		if ms[i].before < start {
+			continue
+		}
+		at := ms[i].before + 1
+		for k := at; k <= int32(i); k++ {
+			if w.gaps[k] >= w.gaps[at] {
+				at = k
+			}
+		}
+		*begins(&ms[at]) = true
+		start = at
+	}
+}
+
+// form gathers the flush groups of ms[:n].
+func (w *work) form(ms []member, n int) {
+	w.groups, w.of = w.groups[:0], w.of[:0]
+	zero := ms[0].time
+	at := func(i int32) float64 { return float64(ms[i].time - zero) }
+	for i := range ms[:n] {
+		if ms[i].newFlush {
+			w.groups = append(w.groups, flushGroup{from: int32(i), forced: ms[i].first})
+		}
+		w.of = append(w.of, int32(len(w.groups)-1))
+	}
+	highest := int64(0)
+	for j := range w.groups {
+		g := &w.groups[j]
+		g.to = int32(n)
+		if j+1 < len(w.groups) {
+			g.to = w.groups[j+1].from
+		}
+		g.start, g.end = at(g.from), at(g.to-1)
+		g.before, g.returned = -1, math.Inf(1)
+		if j > 0 {
+			g.gap = float64(w.gaps[g.from])
+		}
+		for _, m := range ms[g.from:g.to] {
+			g.last = max(g.last, m.last)
+			if m.before >= 0 {
+				g.before = max(g.before, w.of[m.before])
+			}
+		}
+		if g.forced {
+			highest = 0
+		}
+		g.fresh = g.last > highest
+		highest = max(highest, g.last)
+	}
+	for j := range w.groups {
+		g := &w.groups[j]
+		sum := 0.0
+		for _, m := range ms[g.from:g.to] {
+			if m.returns < 0 {
+				continue
+			}
+			back := at(m.returns)
+			if int(m.returns) < n {
+				back = w.groups[w.of[m.returns]].start
+			}
+			g.returned = min(g.returned, back)
+			g.returns++
+			sum += back
+		}
+		if g.returns > 0 {
+			g.meanReturn = sum / float64(g.returns)
+		}
+	}
+}
+
+// usualGap is the median of the gaps before flush groups.
+func (w *work) usualGap() float64 { return w.gapRank(0.5) }
+
+// gapRank is the gap that a share p of the flush groups do not exceed, to an
+// eighth of an octave.
+func (w *work) gapRank(p float64) float64 {
+	var count [gapBins]int
+	n := 0
+	for j := 1; j < len(w.groups); j++ {
+		if !w.groups[j].forced {
+			count[gapBin(int64(w.groups[j].gap))]++
+			n++
+		}
+	}
+	need := int(p*float64(n)) + 1
+	for b, c := range count {
+		if need -= c; need <= 0 {
+			return math.Exp2((float64(b) + 0.5) / 8)
+		}
+	}
+	return slowestWithin
+}
+
+// looksMerged reports whether flush group j and the one before it look as if
+// one sync had released both: a gap below limit, a session of j back as early
+// as the first of the other, and none of j's sessions from the group just
+// before the other, whose sync had then ended between the two.
+func (w *work) looksMerged(j int, limit float64) bool {
+	a, b := &w.groups[j-1], &w.groups[j]
+	return !b.forced && b.gap < limit && int(b.before) < j-2 &&
+		b.returned <= a.returned && b.returns > 0
+}
+
+// tell tells the regime, by the settings where they are known.
+//
+// What shows a delay is when the sessions come back. Take two neighbouring
+// flush groups between which nothing is proven. If each was synced by itself,
+// the sessions of the second are back later by about as much as it was flushed
+// later; if one sync released both, they are back together. The ratio of the
+// two times is near 1 and near 0.
+func (w *work) tell(ms []member, sp split, s Settings) regime {
+	if f := s.FlushLogAtTrxCommit; f != nil && *f != 1 {
+		return unpaced
+	} else if f == nil && !sp.strong && len(w.groups) > 1 && w.usualGap() < 4*slowestWithin {
+		return unpaced
+	}
+	if d := s.SyncDelay; d != nil {
+		if *d > 0 {
+			return delayed
+		}
+		return paced
+	}
+	if ratio, ok := w.returnRatio(ms); ok && ratio < 0.35 {
+		return delayed
+	}
+	return paced
+}
+
+// maxPairs bounds the pairs that are sorted.
+const maxPairs = 512
+
+func (w *work) returnRatio(ms []member) (ratio float64, ok bool) {
+	w.pairs = w.pairs[:0]
+	lowest := int32(0) // first member of the greedy group
+	every, seen := 1, 0
+	groupLow := int32(0)
+	for j := range w.groups {
+		g := &w.groups[j]
+		startLow := lowest
+		for i := g.from; i < g.to; i++ {
+			if ms[i].before >= lowest || ms[i].first {
+				lowest = i
+			}
+			if i == g.from {
+				startLow = lowest
+			}
+		}
+		together := j > 0 && startLow == groupLow && !g.forced
+		groupLow = startLow
+		if j == 0 || !together || g.returns == 0 || w.groups[j-1].returns == 0 {
+			continue
+		}
+		if seen++; seen%every != 0 {
+			continue
+		}
+		if len(w.pairs) == maxPairs {
+			for i := range maxPairs / 2 {
+				w.pairs[i] = w.pairs[2*i]
+			}
+			w.pairs = w.pairs[:maxPairs/2]
+			every *= 2
+		}
+		a := &w.groups[j-1]
+		w.pairs = append(w.pairs, pair{g.end - a.end, g.meanReturn - a.meanReturn})
+	}
+	if len(w.pairs) < 30 {
+		return 0, false
+	}
+	slices.SortFunc(w.pairs, func(a, b pair) int { return compareFloat(a.apart, b.apart) })
+	middle := w.pairs[len(w.pairs)/4 : 3*len(w.pairs)/4]
+	apart := middle[len(middle)/2].apart
+	slices.SortFunc(middle, func(a, b pair) int { return compareFloat(a.returned, b.returned) })
+	if apart <= 0 {
+		return 0, false
+	}
+	return middle[len(middle)/2].returned / apart, true
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// mergePaced merges a flush group with the one before it where the two look
+// merged and the gap between is short.
+func (w *work) mergePaced(usual float64) {
+	w.syncOf = append(w.syncOf[:0], 0)
+	for j := 1; j < len(w.groups); j++ {
+		next := w.syncOf[j-1]
+		if !w.looksMerged(j, usual/2) {
+			next++
+		}
+		w.syncOf = append(w.syncOf, next)
+	}
+}
+
+// tooEarly is the share of sessions that a replay may have back before their
+// sync has ended, before it is taken for wrong.
+const tooEarly = 0.03
+
+// mergeDelayed replays the sync stage with the longest delay under which
+// sessions are not back before their sync has ended.
+func (w *work) mergeDelayed(ms []member, s Settings) {
+	sync := w.gapRank(0.05) // a redo fsync, and so about a binlog fsync
+	low, high := sync, 1e6
+	if s.SyncDelay != nil {
+		low = max(float64(*s.SyncDelay), 1)
+		high = 4 * low
+	}
+	delay := bisect(low, high, func(delay float64) bool {
+		w.replay(delay, sync, math.Inf(-1), 0, 0)
+		return w.early(ms) <= tooEarly
+	})
+	w.replay(delay, sync, sync, 0, 0)
+}
+
+// mergeUnpaced replays the sync stage without a delay. A sync takes the longest
+// usual time under which sessions are not back before it has ended, and longer
+// where the first of them is back later than usual.
+func (w *work) mergeUnpaced(ms []member) {
+	sync := bisect(10, 1e6, func(sync float64) bool {
+		w.replay(0, sync, math.Inf(-1), 0, 0)
+		return w.early(ms) <= tooEarly
+	})
+	w.replay(0, sync, sync/2, w.usualReturn(), 1)
+}
+
+// bisect gives the largest value between low and high, to a few percent, for
+// which holds does, if it holds below and not above.
+func bisect(low, high float64, holds func(float64) bool) float64 {
+	if !holds(low) {
+		return low
+	}
+	for high/low > 1.05 {
+		if mid := math.Sqrt(low * high); holds(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// replay forms sync groups as the server does (sql/binlog.cc, ordered_commit):
+// the first flush group to reach the sync stage leads, waits for the sync
+// before to end and then for delay, and takes all that has been flushed by
+// then; the sync takes as long as sync.
+//
+// With a finite reaction a sync has ended by the time that its first session
+// is back, less reaction, and takes no flush group after that. With stretch it
+// takes longer by that part of what the first session is back later than
+// usual.
+func (w *work) replay(delay, sync, reaction, usual, stretch float64) {
+	w.syncOf, w.ends = w.syncOf[:0], w.ends[:0]
+	ended := math.Inf(-1)
+	for j := 0; j < len(w.groups); {
+		begins := max(ended, w.groups[j].end) + delay
+		back := math.Inf(1)
+		k := j
+		for k < len(w.groups) && w.groups[k].end <= begins && (k == j || !w.groups[k].forced) {
+			first := min(back, w.groups[k].returned)
+			if !math.IsInf(reaction, -1) && k > j && w.groups[k].end > first-reaction-sync/2 {
+				break
+			}
+			back = first
+			k++
+		}
+		k = max(k, j+1)
+		ended = begins + sync
+		if !math.IsInf(reaction, -1) && !math.IsInf(back, 1) {
+			ended += stretch * max(0, back-begins-usual)
+			ended = max(min(ended, back-reaction), w.groups[k-1].end+sync/3)
+		}
+		for ; j < k; j++ {
+			w.syncOf = append(w.syncOf, int32(len(w.ends)))
+		}
+		if j < len(w.groups) && w.groups[j].forced {
+			ended = math.Inf(-1)
+		}
+		w.ends = append(w.ends, ended)
+	}
+}
+
+// early is the share of returns before the end of the sync that they wait for.
+func (w *work) early(ms []member) float64 {
+	early, all := 0, 0
+	for i, m := range ms {
+		if m.returns < 0 || int(m.returns) >= len(ms) {
+			continue
+		}
+		all++
+		if w.groups[w.of[m.returns]].start < w.ends[w.syncOf[w.of[i]]] {
+			early++
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(early) / float64(all)
+}
+
+// usualReturn is the median time from a flush group's end until the first of
+// its sessions is back.
+func (w *work) usualReturn() float64 {
+	var count [gapBins]int
+	n := 0
+	for j := range w.groups {
+		if g := &w.groups[j]; g.returns > 0 {
+			count[gapBin(int64(g.returned-g.end))]++
+			n++
+		}
+	}
+	need := n/2 + 1
+	for b, c := range count {
+		if need -= c; need <= 0 {
+			return math.Exp2((float64(b) + 0.5) / 8)
+		}
+	}
+	return math.Inf(1)
+}
+
+// splitSyncs divides each sync group that holds both ends of an interval in
+// which a boundary is proven, at the flush group behind the longest gap.
+func (w *work) splitSyncs(ms []member) {
+	start := int32(0)
+	for i := range ms {
+		if ms[i].newSync {
+			start = int32(i)
+		}
+		if ms[i].before < start {
+			continue
+		}
+		at := int32(-1)
+		for j := w.of[ms[i].before] + 1; j <= w.of[i]; j++ {
+			if from := w.groups[j].from; at < 0 || w.gaps[from] >= w.gaps[at] {
+				at = from
+			}
+		}
+		if at >= 0 { // flush groups are apart already, so that there is one
+			ms[at].newSync = true
+			start = at
+		}
+	}
+}
+
+// limit gives the interval that the number of sync groups is believed to be
+// in. Its ends lie on a logarithmic scale a third of the way from the estimate
+// to what is proven to be too few, and to as many as there are flush groups.
+// Where a redo fsync sets the pace the estimate is near that number itself, so
+// there the interval reaches all of the way up.
+func (w *work) limit(ms []member) {
+	syncs, lower, lowest := 0.0, 1.0, int32(0)
+	for i := range ms {
+		if ms[i].newSync {
+			syncs++
+		}
+		if i > 0 && (ms[i].before >= lowest || ms[i].first) {
+			lower++
+			lowest = int32(i)
+		}
+	}
+	flushes := float64(len(w.groups))
+	third := func(to float64) float64 { return math.Cbrt(syncs * syncs * to) }
+	w.low, w.high = third(lower), third(flushes)
+	switch w.regime {
+	case paced:
+		w.high = min(1.02*flushes+1, float64(len(ms)))
+	case delayed:
+		w.low = lower
+	default:
+	}
+}
