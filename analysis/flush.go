@@ -38,31 +38,32 @@ const copyRate = 1000
 // between them.
 type split struct {
 	threshold int64 // microseconds; a longer gap is a boundary
-	// strong: the two kinds of gap are well apart, as a redo fsync sets them. So
+	// clear: the two kinds of gap are well apart, as redo fsyncs set them. So
 	// they are with innodb_flush_log_at_trx_commit=1, and hardly are without.
-	strong bool
+	clear bool
 }
 
 // splitGaps divides gaps in two so that their logarithms differ as much as can
 // be between the two and as little within (Otsu's method, which is 2-means in
 // one dimension). The threshold is the middle of the two means. Gaps of one
-// kind, as where every transaction is alone, would be divided somewhere too:
-// there must be few near the threshold, and the means must be far apart.
+// kind, as where every transaction is alone, would be divided somewhere too,
+// so there must be a valley: between the two peaks of the histogram a place
+// less than half as high as the lower one.
 func splitGaps(gaps []int64) split {
 	var count [gapBins]int64
 	for _, g := range gaps {
 		count[gapBin(g)]++
 	}
-	n, sum, squares := 0.0, 0.0, 0.0
+	n, sum := 0.0, 0.0
 	for b, c := range count {
 		n += float64(c)
 		sum += float64(c) * float64(b)
-		squares += float64(c) * float64(b) * float64(b)
 	}
 	one := split{threshold: slowestWithin}
 	if n < 32 {
 		return one
 	}
+	// 1. The division.
 	var best, middle, apart float64
 	below, sumBelow := 0.0, 0.0
 	for b, c := range count[:gapBins-1] {
@@ -75,23 +76,35 @@ func splitGaps(gaps []int64) split {
 			}
 		}
 	}
-	variance := squares/n - sum/n*sum/n
-	if variance <= 0 {
+	if apart < 8*2 { // a factor of four between the means
 		return one
 	}
-	explained := best / n / n / variance
-	// Those within a factor of 1.6 of the threshold, against the smaller kind.
-	near, low := 0.0, 0.0
-	for b, c := range count {
-		if math.Abs(float64(b)-middle) < 8*0.68 {
-			near += float64(c)
+
+	// 2. The valley, in a histogram smoothed over an octave, in which the small
+	// counts of whole microseconds leave no holes.
+	height := func(b int) (h int64) {
+		for _, c := range count[max(b-4, 0):min(b+5, gapBins)] {
+			h += c
 		}
-		if float64(b) <= middle {
-			low += float64(c)
-		}
+		return h
 	}
-	if near /= min(low, n-low); explained < 0.68 || near > 0.5 || apart < 8*2 {
+	peak := func(from, to int) (at int) {
+		at = from
+		for b := from; b < to; b++ {
+			if height(b) > height(at) {
+				at = b
+			}
+		}
+		return at
+	}
+	low, high := peak(0, int(middle)), peak(int(middle)+1, gapBins)
+	valley := height(low)
+	for b := low; b <= high; b++ {
+		valley = min(valley, height(b))
+	}
+	lower := min(height(low), height(high))
+	if 2*valley > lower {
 		return one
 	}
-	return split{threshold: int64(math.Exp2((middle + 0.5) / 8)), strong: near < 0.25}
+	return split{threshold: int64(math.Exp2((middle + 0.5) / 8)), clear: 8*valley < lower}
 }

@@ -30,7 +30,8 @@ type flushGroup struct {
 	last       int64   // the highest last_committed
 	fresh      bool    // that is higher than in all groups of the file before
 	forced     bool    // a file begins
-	returned   float64 // when the flush group with the first session to be back began; +Inf for none
+	back       float64 // when the flush group with the first of its sessions to be back began; +Inf for none
+	synced     float64 // by when it had been synced for sure, whichever session shows it; +Inf where none does
 	meanReturn float64 // the mean over all of its sessions that were back
 	returns    int32   // their number
 }
@@ -83,15 +84,7 @@ func (w *work) run(ms []member, n int, s Settings) {
 	}
 
 	// 3. Sync groups: the flush groups, merged as the regime has it.
-	w.regime = w.tell(ms[:n], sp, s)
-	switch w.regime {
-	case delayed:
-		w.mergeDelayed(ms[:n], s)
-	case unpaced:
-		w.mergeUnpaced(ms[:n])
-	default:
-		w.mergePaced(usual)
-	}
+	w.merge(ms[:n], usual, s)
 	for j := range w.groups {
 		ms[w.groups[j].from].newSync = j == 0 || w.groups[j].forced || w.syncOf[j] != w.syncOf[j-1]
 	}
@@ -159,7 +152,7 @@ func (w *work) form(ms []member, n int) {
 			g.to = w.groups[j+1].from
 		}
 		g.start, g.end = at(g.from), at(g.to-1)
-		g.before, g.returned = -1, math.Inf(1)
+		g.before, g.back, g.synced = -1, math.Inf(1), math.Inf(1)
 		if j > 0 {
 			g.gap = float64(w.gaps[g.from])
 		}
@@ -177,6 +170,10 @@ func (w *work) form(ms []member, n int) {
 	}
 	for j := range w.groups {
 		g := &w.groups[j]
+		if g.before >= 0 {
+			a := &w.groups[g.before]
+			a.synced = min(a.synced, g.start)
+		}
 		sum := 0.0
 		for _, m := range ms[g.from:g.to] {
 			if m.returns < 0 {
@@ -186,13 +183,16 @@ func (w *work) form(ms []member, n int) {
 			if int(m.returns) < n {
 				back = w.groups[w.of[m.returns]].start
 			}
-			g.returned = min(g.returned, back)
+			g.back = min(g.back, back)
 			g.returns++
 			sum += back
 		}
 		if g.returns > 0 {
 			g.meanReturn = sum / float64(g.returns)
 		}
+	}
+	for j := len(w.groups) - 2; j >= 0; j-- { // syncs end in order
+		w.groups[j].synced = min(w.groups[j].synced, w.groups[j+1].synced)
 	}
 }
 
@@ -226,32 +226,59 @@ func (w *work) gapRank(p float64) float64 {
 func (w *work) looksMerged(j int, limit float64) bool {
 	a, b := &w.groups[j-1], &w.groups[j]
 	return !b.forced && b.gap < limit && int(b.before) < j-2 &&
-		b.returned <= a.returned && b.returns > 0
+		b.back <= a.back && b.returns > 0
 }
 
-// tell tells the regime, by the settings where they are known.
+// merge tells the regime, by the settings where they are known, and merges
+// flush groups into sync groups as it has them merge.
 //
-// What shows a delay is when the sessions come back. Take two neighbouring
+// What shows that they do is when sessions come back. Take two neighbouring
 // flush groups between which nothing is proven. If each was synced by itself,
 // the sessions of the second are back later by about as much as it was flushed
 // later; if one sync released both, they are back together. The ratio of the
 // two times is near 1 and near 0.
-func (w *work) tell(ms []member, sp split, s Settings) regime {
-	if f := s.FlushLogAtTrxCommit; f != nil && *f != 1 {
-		return unpaced
-	} else if f == nil && !sp.strong && len(w.groups) > 1 && w.usualGap() < 4*slowestWithin {
-		return unpaced
+//
+// Where most flush groups merge, either sync leaders wait or syncs are slower
+// than flush groups come. A delay that is long enough to do so is long enough
+// for every session that commits to be back in each sync, so that there are
+// hardly more syncs than the fewest that are proven.
+func (w *work) merge(ms []member, usual float64, s Settings) {
+	w.regime = paced
+	ratio, ok := w.returnRatio(ms)
+	many := ok && ratio < 0.5
+	redo := s.FlushLogAtTrxCommit != nil && *s.FlushLogAtTrxCommit == 1
+	switch d := s.SyncDelay; {
+	case d != nil && *d > 0:
+		w.regime = delayed
+	case d != nil && many && !redo:
+		w.regime = unpaced
+	case d == nil && many:
+		w.regime = delayed
 	}
-	if d := s.SyncDelay; d != nil {
-		if *d > 0 {
-			return delayed
+	if w.regime == delayed {
+		w.mergeDelayed(ms, s)
+		if s.SyncDelay != nil || float64(len(w.ends)) <= 1.125*w.fewest(ms) {
+			return
 		}
-		return paced
+		w.regime = unpaced
 	}
-	if ratio, ok := w.returnRatio(ms); ok && ratio < 0.35 {
-		return delayed
+	if w.regime == unpaced {
+		w.mergeUnpaced(ms)
+		return
 	}
-	return paced
+	w.mergePaced(usual)
+}
+
+// fewest is the fewest sync groups that the proven intervals allow.
+func (w *work) fewest(ms []member) float64 {
+	n, lowest := 1.0, int32(0)
+	for i := range ms {
+		if i > 0 && (ms[i].before >= lowest || ms[i].first) {
+			n++
+			lowest = int32(i)
+		}
+	}
+	return n
 }
 
 // maxPairs bounds the pairs that are sorted.
@@ -328,9 +355,13 @@ func (w *work) mergePaced(usual float64) {
 	}
 }
 
-// tooEarly is the share of sessions that a replay may have back before their
-// sync has ended, before it is taken for wrong.
-const tooEarly = 0.03
+// The share of sessions that a replay may have back before their sync has
+// ended, before it is taken for wrong. A delay is the same each time, but the
+// time that a sync takes is not: taken for constant it is too long for many.
+const (
+	earlyWithDelay    = 0.03
+	earlyWithoutDelay = 0.20
+)
 
 // mergeDelayed replays the sync stage with the longest delay under which
 // sessions are not back before their sync has ended.
@@ -343,7 +374,7 @@ func (w *work) mergeDelayed(ms []member, s Settings) {
 	}
 	delay := bisect(low, high, func(delay float64) bool {
 		w.replay(delay, sync, math.Inf(-1), 0, 0)
-		return w.early(ms) <= tooEarly
+		return w.early(ms) <= earlyWithDelay
 	})
 	w.replay(delay, sync, sync, 0, 0)
 }
@@ -354,9 +385,9 @@ func (w *work) mergeDelayed(ms []member, s Settings) {
 func (w *work) mergeUnpaced(ms []member) {
 	sync := bisect(10, 1e6, func(sync float64) bool {
 		w.replay(0, sync, math.Inf(-1), 0, 0)
-		return w.early(ms) <= tooEarly
+		return w.early(ms) <= earlyWithoutDelay
 	})
-	w.replay(0, sync, sync/2, w.usualReturn(), 1)
+	w.replay(0, sync, sync/10, w.usualReturn(), 1)
 }
 
 // bisect gives the largest value between low and high, to a few percent, for
@@ -392,7 +423,7 @@ func (w *work) replay(delay, sync, reaction, usual, stretch float64) {
 		back := math.Inf(1)
 		k := j
 		for k < len(w.groups) && w.groups[k].end <= begins && (k == j || !w.groups[k].forced) {
-			first := min(back, w.groups[k].returned)
+			first := min(back, w.groups[k].synced)
 			if !math.IsInf(reaction, -1) && k > j && w.groups[k].end > first-reaction-sync/2 {
 				break
 			}
@@ -440,7 +471,7 @@ func (w *work) usualReturn() float64 {
 	n := 0
 	for j := range w.groups {
 		if g := &w.groups[j]; g.returns > 0 {
-			count[gapBin(int64(g.returned-g.end))]++
+			count[gapBin(int64(g.back-g.end))]++
 			n++
 		}
 	}
@@ -483,14 +514,10 @@ func (w *work) splitSyncs(ms []member) {
 // Where a redo fsync sets the pace the estimate is near that number itself, so
 // there the interval reaches all of the way up.
 func (w *work) limit(ms []member) {
-	syncs, lower, lowest := 0.0, 1.0, int32(0)
+	syncs, lower := 0.0, w.fewest(ms)
 	for i := range ms {
 		if ms[i].newSync {
 			syncs++
-		}
-		if i > 0 && (ms[i].before >= lowest || ms[i].first) {
-			lower++
-			lowest = int32(i)
 		}
 	}
 	flushes := float64(len(w.groups))
