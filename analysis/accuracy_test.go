@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func kind(set truth) string {
 	switch {
 	case strings.HasPrefix(set.name, "mariadb"):
 		return "mariadb"
-	case set.syncs != "1":
+	case set.syncBinlog != 1:
 		return "sync_binlog"
 	case strings.Contains(set.name, "delay"):
 		return "delay"
@@ -130,4 +131,73 @@ func TestAccuracy(t *testing.T) {
 	}
 	w.Flush()
 	t.Log("\n" + text.String())
+
+	median := func(kinds []string, of func(accuracy) float64) (middle, least, most float64) {
+		var all []float64
+		for _, k := range kinds {
+			for _, acc := range byKind[k] {
+				all = append(all, of(acc))
+			}
+		}
+		slices.Sort(all)
+		return (all[(len(all)-1)/2] + all[len(all)/2]) / 2, all[0], all[len(all)-1]
+	}
+	hold := func(what string, ok bool, got float64) {
+		t.Helper()
+		if !ok {
+			t.Errorf("%s: %.3f", what, got)
+		}
+	}
+	off := func(a accuracy) float64 { return math.Abs(float64(a.sync)/float64(a.syncTrue) - 1) }
+	flushF1 := func(a accuracy) float64 { return a.flushF1 }
+	syncF1 := func(a accuracy) float64 { return a.syncF1 }
+	width := func(a accuracy) float64 { return float64(a.high) / float64(a.low) }
+
+	middle, least, _ := median([]string{"plain", "delay", "sync_binlog"}, flushF1)
+	hold("median F1 of flush groups, want 0.97", middle >= 0.97, middle)
+	hold("least F1 of flush groups, want 0.91", least >= 0.91, least)
+	_, least, _ = median([]string{"flushlog"}, flushF1)
+	hold("F1 of flush groups without redo fsync, want 0.93", least >= 0.93, least)
+	middle, _, most := median([]string{"plain", "alone"}, off)
+	hold("median error of the number of sync groups, want 0.10", middle <= 0.10, middle)
+	hold("largest error of the number of sync groups, want 0.25", most <= 0.25, most)
+	middle, _, _ = median([]string{"plain", "alone"}, syncF1)
+	hold("median F1 of sync groups, want 0.90", middle >= 0.90, middle)
+	_, _, most = median([]string{"delay", "flushlog"}, off)
+	hold("largest error with a delay or without redo fsync, want 0.25", most <= 0.25, most)
+	_, least, _ = median([]string{"delay", "flushlog"}, syncF1)
+	hold("least F1 with a delay or without redo fsync, want 0.70", least >= 0.70, least)
+	held := []string{"plain", "alone", "delay", "flushlog"}
+	middle, _, most = median(held, width)
+	hold("median width of the interval, want 1.5", middle <= 1.5, middle)
+	hold("largest width of the interval, want 2.5", most <= 2.5, most)
+	for _, k := range held {
+		for _, acc := range byKind[k] {
+			if acc.low > acc.syncTrue || acc.high < acc.syncTrue {
+				t.Errorf("%s: %d sync groups are outside of %d to %d", acc.set, acc.syncTrue, acc.low, acc.high)
+			}
+			if acc.low < acc.lower || acc.sync < acc.lower || acc.high > acc.n {
+				t.Errorf("%s: %d (%d to %d) leaves the bound from %d", acc.set, acc.sync, acc.low, acc.high, acc.lower)
+			}
+		}
+	}
+}
+
+// With the true settings the interval is no wider, and still holds.
+func TestAccuracyWithSettings(t *testing.T) {
+	for _, set := range truths(t) {
+		if k := kind(set); k == "mariadb" || k == "sync_binlog" {
+			continue
+		}
+		t.Run(set.name, func(t *testing.T) {
+			without := measure(t, set, analysis.Settings{})
+			with := measure(t, set, analysis.Settings{SyncBinlog: &set.syncBinlog, FlushLogAtTrxCommit: &set.flushLog, SyncDelay: &set.delay})
+			if with.low > with.syncTrue || with.high < with.syncTrue {
+				t.Errorf("%d sync groups are outside of %d to %d", with.syncTrue, with.low, with.high)
+			}
+			if w, wo := float64(with.high)/float64(with.low), float64(without.high)/float64(without.low); w > wo*1.001 {
+				t.Errorf("the interval is %d to %d with the settings, %d to %d without", with.low, with.high, without.low, without.high)
+			}
+		})
+	}
 }

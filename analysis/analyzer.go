@@ -18,6 +18,8 @@ type Analyzer struct {
 	prover        prover
 	bound         bound
 	estimator     estimator
+	tracker       tracker
+	serial        serial
 	flush, sync   tally // of the estimator
 	lastCommitted lastCommitted
 	clock         clock
@@ -44,9 +46,10 @@ func New(f Filter, s Settings) *Analyzer {
 func (a *Analyzer) Add(t *parser.Txn) {
 	chosen := a.filter.Match(t)
 	a.flavor = t.Log.Flavor
-	begun := false
+	begun, proof := false, false
 	if a.flavor != parser.MariaDB {
 		a.lastCommitted.add(t, chosen)
+		a.serial.add(t, chosen)
 	}
 	if t.Terminator != parser.TerminatorNone { // else in no group
 		if a.flavor == parser.MariaDB {
@@ -55,6 +58,7 @@ func (a *Analyzer) Add(t *parser.Txn) {
 			f := a.prover.of(t)
 			a.bound.add(t, f, chosen)
 			a.estimator.add(t, f, chosen)
+			proof = a.tracker.add(t, f)
 		}
 	}
 	a.clock.add(t, chosen)
@@ -68,7 +72,7 @@ func (a *Analyzer) Add(t *parser.Txn) {
 		a.unfinished++
 	}
 	a.rates.add(t, begun)
-	a.parents.add(t)
+	a.parents.add(t, proof)
 	a.sizes.add(t)
 	a.tables.add(t)
 }
@@ -81,17 +85,19 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		Sources:       sources(logs),
 		Window:        a.rates.window(),
 		Transactions:  a.transactions, Events: a.events, Bytes: a.bytes,
-		Clock:         a.clock.result(),
-		Sizes:         a.sizes.result(),
-		Parents:       a.parents.result(),
-		Tables:        a.tables.result(),
-		Filters:       a.filter.Given,
-		UnknownEvents: unknownEvents(logs),
-		Warnings:      []Warning{},
+		Clock:               a.clock.result(),
+		Sizes:               a.sizes.result(),
+		Parents:             a.parents.result(),
+		SerializationPoints: a.serial.result(),
+		Tables:              a.tables.result(),
+		Filters:             a.filter.Given,
+		UnknownEvents:       unknownEvents(logs),
+		Warnings:            []Warning{},
 	}
 	main := mainLog(logs)
 	if main != nil {
 		r.DependencyTracking = serverMode(main)
+		r.DependencyTracking.Stretches = a.tracker.result()
 	} else {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}

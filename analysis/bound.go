@@ -28,7 +28,7 @@ func (b *bound) add(t *parser.Txn, f facts, chosen bool) {
 	if f.restart {
 		b.first, b.start = 0, f.ordinal
 	}
-	if b.first != 0 && f.parent >= b.first || f.session >= b.start && f.session != 0 {
+	if b.first != 0 && f.parent != 0 && f.parent >= b.first || f.session >= b.start && f.session != 0 {
 		b.apart = true
 	}
 	if chosen {

@@ -16,6 +16,14 @@ type clock struct {
 	midways     int64
 	impossible  parser.Pos // last_committed is not below sequence_number
 	impossibles int64
+
+	timeLog   *parser.Log
+	time      parser.Micros // commit time of the transaction before
+	backSteps int64         // commit times that go back inside a file
+	firstStep parser.Pos
+
+	regrouped int64 // made on this server and stamped before it wrote them: Group Replication
+	ownServer int64
 }
 
 // add takes the next transaction. The chain is that of all transactions; what
@@ -28,6 +36,7 @@ func (c *clock) add(t *parser.Txn, chosen bool) {
 			c.figures.TransactionsWithout++
 		}
 	}
+	c.watchTime(t, chosen)
 	if !t.HasClock {
 		return
 	}
@@ -54,6 +63,25 @@ func (c *clock) add(t *parser.Txn, chosen bool) {
 		}
 	}
 	c.last = t.SequenceNumber
+}
+
+// watchTime looks at the commit times.
+func (c *clock) watchTime(t *parser.Txn, chosen bool) {
+	if t.CommitTime == 0 {
+		return
+	}
+	if chosen && t.Log == c.timeLog && t.CommitTime < c.time {
+		if c.backSteps++; c.backSteps == 1 {
+			c.firstStep = t.Pos()
+		}
+	}
+	c.timeLog, c.time = t.Log, t.CommitTime
+	if chosen && t.ServerID == t.Log.ServerID && !t.Log.Relay {
+		c.ownServer++
+		if t.OriginalCommitTime != t.CommitTime {
+			c.regrouped++
+		}
+	}
 }
 
 func (c *clock) result() Clock {

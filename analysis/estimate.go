@@ -74,8 +74,13 @@ func (e *estimator) add(t *parser.Txn, f facts, chosen bool) {
 		m.before = max(m.before, int32(s))
 		e.members[s].returns = at
 	}
+	// One without a number stands behind the last that has one.
+	sequence := t.SequenceNumber
+	if !t.HasClock && at > e.runStart {
+		sequence = e.sequence[at-1]
+	}
 	e.members = append(e.members, m)
-	e.sequence = append(e.sequence, t.SequenceNumber)
+	e.sequence = append(e.sequence, sequence)
 }
 
 // find gives the last member of the run whose sequence number is not above
@@ -87,7 +92,7 @@ func (e *estimator) find(sequence int64) int32 {
 		return -1
 	}
 	// Where no number is missing it is as far back as the numbers say.
-	if i := int64(n-1) - (run[n-1] - sequence); i >= 0 && i < int64(n) && run[i] == sequence {
+	if i := int64(n-1) - (run[n-1] - sequence); i >= 0 && i < int64(n) && run[i] == sequence && (i == 0 || run[i-1] < sequence) {
 		return e.runStart + int32(i)
 	}
 	i, found := slices.BinarySearch(run, sequence)

@@ -29,6 +29,9 @@ type facts struct {
 	// session is the ordinal of the transaction before this one in the same
 	// session, 0 for none that is known.
 	session int64
+	// sessionNumber and sessionStart are that one's sequence number and place,
+	// 0 where it is of another file or of before the numbers went back.
+	sessionNumber, sessionStart int64
 	// restart: sequence numbers go back here, so that they say nothing of what
 	// came before. The server that wrote the log makes no group end there.
 	restart bool
@@ -62,6 +65,7 @@ type prover struct {
 	raised   [4]int64
 	nRaised  int
 	first    int64 // ordinal of its first transaction
+	run      int64 // ordinal from which on sequence numbers have not gone back
 
 	contradictions int64
 	contradiction  parser.Pos
@@ -83,12 +87,15 @@ func (p *prover) of(t *parser.Txn) facts {
 	p.ordinal++
 	p.sessions.now = p.ordinal
 	if t.Log != p.log {
-		p.log, p.first = t.Log, p.ordinal
+		p.log, p.first, p.run = t.Log, p.ordinal, p.ordinal
 		p.previous = previousTxn{}
 		p.starting = t.Log.ServerStarted
 		p.nRaised = 0
 	}
 	f := facts{ordinal: p.ordinal, restart: t.HasClock && t.SequenceNumber <= p.previous.sequence}
+	if f.restart {
+		p.run = p.ordinal
+	}
 	p.starting = p.starting && t.HasClock && t.LastCommitted == t.SequenceNumber-1 // E2
 	if !p.isSecondHalf(t) {
 		fresh := p.session(t, &f)
@@ -118,13 +125,13 @@ func (p *prover) session(t *parser.Txn, f *facts) (fresh bool) {
 		return false
 	}
 	s := p.sessions.of(t.ThreadID)
-	before, began := s.ordinal, s.time
-	s.ordinal, s.time = p.ordinal, t.EventTime
-	fresh = before < p.first
-	if before == 0 || p.noSessions || !t.Local() || s.distrusted {
+	before := *s
+	s.ordinal, s.time, s.start, s.number = p.ordinal, t.EventTime, t.Start, t.SequenceNumber
+	fresh = before.ordinal < p.first
+	if before.ordinal == 0 || p.noSessions || !t.Local() || s.distrusted {
 		return fresh
 	}
-	if t.EventTime < began && !fresh {
+	if t.EventTime < before.time && !fresh {
 		// A session's statements do not begin before those it has committed.
 		s.distrusted = true
 		if p.contradictions++; p.contradictions == 1 {
@@ -132,14 +139,17 @@ func (p *prover) session(t *parser.Txn, f *facts) (fresh bool) {
 		}
 		return fresh
 	}
-	f.session = before
+	f.session = before.ordinal
+	if before.ordinal >= p.run {
+		f.sessionNumber, f.sessionStart = before.number, before.start
+	}
 	return fresh
 }
 
 func (p *prover) clockProves(t *parser.Txn, freshSession bool) bool {
 	v := t.Log.Version
 	switch {
-	case !t.HasClock || t.LastCommitted >= t.SequenceNumber || t.Log.Relay: // E6
+	case !t.HasClock || t.LastCommitted <= 0 || t.LastCommitted >= t.SequenceNumber || t.Log.Relay: // E6
 		return false
 	case p.starting: // E2
 		return false

@@ -156,16 +156,16 @@ func TestSaved(t *testing.T) {
 			`{"assumes":{"sync_binlog":0,"from":"flag"},"binlog":{"alone":0,"grouped":0,"grouped_low":0,"grouped_high":0,"saved_by_grouping":0,"saved_by_grouping_max":0,"share":0,"share_max":0,"saved_by_sync_binlog":3,"basis":"exact","method":"commit_id"}}`,
 			[]string{"header-times"},
 		}, {
-			"MySQL 5.7.6 defaults to 0", mysql(old), nil, "", []string{"header-times", "sync-binlog-unknown"},
+			"MySQL 5.7.6 defaults to 0", mysql(old), nil, "", []string{"no-commit-times", "header-times", "sync-binlog-unknown"},
 		}, {
 			// 1 → 2 … 6, each behind the one before: six groups are proven.
 			"MySQL 5.7.7 defaults to 1", mysql(v57), nil,
 			`{"assumes":{"sync_binlog":1,"from":"default of 5.7"},"binlog":{"alone":6,"grouped":6,"grouped_low":6,"grouped_high":6,"saved_by_grouping":0,"saved_by_grouping_max":0,"share":0,"share_max":0,"saved_by_sync_binlog":0,"basis":"bound","method":"constraints"}}`,
-			[]string{"header-times"},
+			[]string{"no-commit-times", "header-times"},
 		}, {
 			"MySQL 9.7 by flag", mysql(v97), n(2),
 			`{"assumes":{"sync_binlog":2,"from":"flag"},"binlog":{"alone":3,"grouped":3,"grouped_low":3,"grouped_high":3,"saved_by_grouping":0,"saved_by_grouping_max":0,"share":0,"share_max":0,"saved_by_sync_binlog":3,"basis":"bound","method":"constraints"}}`,
-			[]string{"writeset-parents", "header-times"},
+			[]string{"writeset-parents", "no-commit-times", "header-times"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -346,7 +346,7 @@ func TestClockVerdict(t *testing.T) {
 			if r.Clock != c.want {
 				t.Errorf("clock is %+v, want %+v", r.Clock, c.want)
 			}
-			got := slices.DeleteFunc(codes(r), func(s string) bool { return s == "writeset-parents" })
+			got := slices.DeleteFunc(codes(r), func(s string) bool { return s == "writeset-parents" || s == "no-commit-times" })
 			if !slices.Equal(got, c.codes) {
 				t.Errorf("warnings are %v, want %v", got, c.codes)
 			}

@@ -21,6 +21,15 @@ type lastCommitted struct {
 	runValue  int64
 	inRun     bool // runValue is the value before
 	runChosen bool
+	runStart  parser.Micros // commit time of its first transaction
+	runEnd    parser.Micros // and of its last
+	runPos    parser.Pos
+
+	// Runs whose members were committed more than a second apart: they cannot
+	// have shared a sync.
+	farRuns  int64
+	firstFar parser.Pos
+	longest  parser.Micros
 
 	distinct, runs int64
 	with           int64 // reported transactions that have a clock
@@ -54,7 +63,9 @@ func (c *lastCommitted) add(t *parser.Txn, chosen bool) {
 	if !c.inRun || t.LastCommitted != c.runValue {
 		c.endRun()
 		c.inRun, c.runValue = true, t.LastCommitted
+		c.runStart, c.runPos = t.CommitTime, t.Pos()
 	}
+	c.runEnd = t.CommitTime
 	if chosen && !c.runChosen {
 		c.runChosen = true
 		c.runs++
@@ -62,7 +73,15 @@ func (c *lastCommitted) add(t *parser.Txn, chosen bool) {
 	c.count(t.LastCommitted, chosen)
 }
 
-func (c *lastCommitted) endRun() { c.inRun, c.runChosen = false, false }
+func (c *lastCommitted) endRun() {
+	if span := c.runEnd - c.runStart; c.runChosen && c.runStart > 0 && span > 1e6 {
+		if c.farRuns++; c.farRuns == 1 {
+			c.firstFar = c.runPos
+		}
+		c.longest = max(c.longest, span)
+	}
+	c.inRun, c.runChosen = false, false
+}
 
 func (c *lastCommitted) count(value int64, chosen bool) {
 	if c.given {

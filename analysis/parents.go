@@ -12,7 +12,7 @@ type parents struct {
 	points   []Parent
 }
 
-func (p *parents) add(t *parser.Txn) {
+func (p *parents) add(t *parser.Txn, proof bool) {
 	if !t.HasClock {
 		return
 	}
@@ -33,7 +33,7 @@ func (p *parents) add(t *parser.Txn) {
 			return
 		}
 	}
-	p.points = append(p.points, Parent{p.n, t.SequenceNumber - t.LastCommitted})
+	p.points = append(p.points, Parent{p.n, t.SequenceNumber - t.LastCommitted, proof})
 }
 
 func (p *parents) result() *Parents {

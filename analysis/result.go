@@ -31,10 +31,12 @@ type Result struct {
 	Sizes              *Sizes             `json:"sizes,omitempty"`
 	Rates              *Rates             `json:"rates,omitempty"`
 	Parents            *Parents           `json:"parents,omitempty"`
-	Tables             []TableStats       `json:"tables,omitempty"` // by row events, most first
-	Filters            *Filters           `json:"filters,omitempty"`
-	UnknownEvents      []UnknownEvents    `json:"unknown_events,omitempty"`
-	Warnings           []Warning          `json:"warnings"`
+	// SerializationPoints is nil where there are none.
+	SerializationPoints *SerializationPoints `json:"serialization_points,omitempty"`
+	Tables              []TableStats         `json:"tables,omitempty"` // by row events, most first
+	Filters             *Filters             `json:"filters,omitempty"`
+	UnknownEvents       []UnknownEvents      `json:"unknown_events,omitempty"`
+	Warnings            []Warning            `json:"warnings"`
 }
 
 // Position is a place in a log that bgcstat dump and mysqlbinlog can look up.
@@ -153,10 +155,55 @@ type LastCommittedGroups struct {
 	Histogram []HistogramBin `json:"histogram,omitempty"`
 }
 
-// DependencyTracking is how last_committed was made, as far as it is known.
+// DependencyTracking is how last_committed was made: what version or settings
+// say, and apart from it what the log itself shows.
 type DependencyTracking struct {
-	ServerMode string `json:"server_mode"` // WRITESET, COMMIT_ORDER, none or unknown
-	From       string `json:"from"`        // version or unknown
+	ServerMode string    `json:"server_mode"` // WRITESET, COMMIT_ORDER, none or unknown
+	From       string    `json:"from"`        // version or unknown
+	Stretches  []Stretch `json:"stretches,omitempty"`
+}
+
+// Stretch is a part of the log in which dependency tracking looks the same.
+type Stretch struct {
+	Start        Position   `json:"start"` // of its first transaction
+	End          Position   `json:"end"`   // behind its last
+	Transactions int64      `json:"transactions"`
+	Observed     Observed   `json:"observed"`
+	Certainty    Certainty  `json:"certainty"`
+	Reason       string     `json:"reason,omitempty"` // where nothing is proven
+	Evidence     []Evidence `json:"evidence,omitempty"`
+}
+
+// Observed is what the log shows of dependency tracking.
+type Observed string
+
+// What can be observed. Commit order is never proven: one hot row and tables
+// without keys look like it in every mode.
+const (
+	ObservedWriteset          Observed = "WRITESET"
+	ObservedWritesetOrSession Observed = "WRITESET or WRITESET_SESSION"
+	ObservedCommitOrder       Observed = "COMMIT_ORDER"
+	NotDistinguishable        Observed = "not distinguishable"
+)
+
+// Certainty is how sure an observation is.
+type Certainty string
+
+// From surest to least sure.
+const (
+	Proven  Certainty = "proven"
+	Hinted  Certainty = "hinted"
+	Unknown Certainty = "unknown"
+)
+
+// Evidence is one kind of fact behind an observation, with an example that a
+// reader can look up with bgcstat dump.
+type Evidence struct {
+	Rule    string   `json:"rule"`
+	Count   int64    `json:"count"`
+	Earlier Position `json:"earlier"`
+	Later   Position `json:"later"`
+	Why     string   `json:"why"`
 }
 
 // Saved is what group commit saved.
@@ -261,6 +308,16 @@ type Parents struct {
 type Parent struct {
 	Index    int64 `json:"index"` // of the transaction among those with a clock, from 1
 	Distance int64 `json:"distance"`
+	Proof    bool  `json:"proof,omitempty"` // it proves that write sets made last_committed
+}
+
+// SerializationPoints counts the transactions whose parent is the one just
+// before them after one with an older parent, and what the log shows of why.
+type SerializationPoints struct {
+	Count         int64 `json:"count"`
+	DDL           int64 `json:"ddl"`
+	SeveralTables int64 `json:"several_tables"` // change more than one
+	NotInLog      int64 `json:"not_in_log"`     // the cause is not in the log: a row that both change, or a history that was full
 }
 
 // TableStats counts what changed in a table.

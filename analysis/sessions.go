@@ -19,6 +19,8 @@ type sessions struct {
 type session struct {
 	thread  uint32
 	ordinal int64         // of that transaction, 0 for none
+	start   int64         // its place in its log
+	number  int64         // its sequence number, 0 for none
 	time    parser.Micros // of its event header
 	// distrusted: transactions of this thread id began before earlier ones, so
 	// that it is not one session.

@@ -25,7 +25,8 @@ type truth struct {
 	log       string
 	ends      []int64 // sizes that the fsyncs covered, rising
 	flushEnds []int64 // of what flush leaders wrote
-	syncs     string  // sync_binlog
+	// Settings of the server.
+	syncBinlog, flushLog, delay int64
 }
 
 func truths(t testing.TB) []truth {
@@ -56,7 +57,17 @@ func truths(t testing.TB) []truth {
 		if err := json.Unmarshal(b, &meta); err != nil {
 			t.Fatal(err)
 		}
-		set.syncs, _ = meta.Variables["sync_binlog"].(string)
+		for name, to := range map[string]*int64{
+			"sync_binlog": &set.syncBinlog, "innodb_flush_log_at_trx_commit": &set.flushLog, "binlog_group_commit_sync_delay": &set.delay,
+		} {
+			value, ok := meta.Variables[name].(string)
+			if !ok {
+				continue // MariaDB has no such delay
+			}
+			if *to, err = strconv.ParseInt(value, 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
 		sets = append(sets, set)
 	}
 	return sets
@@ -151,7 +162,7 @@ func TestTrueGroups(t *testing.T) {
 				if s := r.Saved.Binlog; *s.Grouped != groups || *s.SavedByGrouping != r.Transactions-groups || s.Basis != analysis.Exact {
 					t.Errorf("fsyncs saved are %+v", s)
 				}
-			case set.syncs == "1":
+			case set.syncBinlog == 1:
 				if groups < b.Lower || groups > b.Upper {
 					t.Errorf("bound is %d to %d, in truth there are %d groups", b.Lower, b.Upper, groups)
 				}

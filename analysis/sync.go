@@ -17,6 +17,7 @@ type work struct {
 	ends   []float64
 	pairs  []pair
 
+	enough    int64 // transactions that end a wait, 0 for no such number
 	regime    regime
 	low, high float64 // limits on the number of sync groups in the chunk
 }
@@ -94,7 +95,7 @@ func (w *work) run(ms []member, n int, s Settings) {
 		}
 	}
 	w.splitSyncs(ms[:n])
-	w.limit(ms[:n])
+	w.limit(ms[:n], s)
 }
 
 // measureGaps takes the size of the transaction before off each gap: the
@@ -366,11 +367,15 @@ const (
 // mergeDelayed replays the sync stage with the longest delay under which
 // sessions are not back before their sync has ended.
 func (w *work) mergeDelayed(ms []member, s Settings) {
+	w.enough = 0
+	if s.SyncNoDelayCount != nil {
+		w.enough = *s.SyncNoDelayCount
+	}
 	sync := w.gapRank(0.05) // a redo fsync, and so about a binlog fsync
 	low, high := sync, 1e6
 	if s.SyncDelay != nil {
 		low = max(float64(*s.SyncDelay), 1)
-		high = 4 * low
+		high = 4*low + 2000 // leaders oversleep
 	}
 	delay := bisect(low, high, func(delay float64) bool {
 		w.replay(delay, sync, math.Inf(-1), 0, 0)
@@ -419,7 +424,7 @@ func (w *work) replay(delay, sync, reaction, usual, stretch float64) {
 	w.syncOf, w.ends = w.syncOf[:0], w.ends[:0]
 	ended := math.Inf(-1)
 	for j := 0; j < len(w.groups); {
-		begins := max(ended, w.groups[j].end) + delay
+		begins := w.begins(j, max(ended, w.groups[j].end), delay)
 		back := math.Inf(1)
 		k := j
 		for k < len(w.groups) && w.groups[k].end <= begins && (k == j || !w.groups[k].forced) {
@@ -444,6 +449,26 @@ func (w *work) replay(delay, sync, reaction, usual, stretch float64) {
 		}
 		w.ends = append(w.ends, ended)
 	}
+}
+
+// begins is when the sync that flush group j leads begins: delay after its
+// leader is ready, or as soon as enough transactions have been flushed to end
+// the wait (binlog_group_commit_sync_no_delay_count).
+func (w *work) begins(j int, ready, delay float64) float64 {
+	at := ready + delay
+	if w.enough == 0 || delay == 0 {
+		return at
+	}
+	waiting := int64(0)
+	for _, g := range w.groups[j:] {
+		if g.end > at {
+			break
+		}
+		if waiting += int64(g.to - g.from); waiting >= w.enough {
+			return max(ready, g.end)
+		}
+	}
+	return at
 }
 
 // early is the share of returns before the end of the sync that they wait for.
@@ -510,10 +535,14 @@ func (w *work) splitSyncs(ms []member) {
 
 // limit gives the interval that the number of sync groups is believed to be
 // in. Its ends lie on a logarithmic scale a third of the way from the estimate
-// to what is proven to be too few, and to as many as there are flush groups.
-// Where a redo fsync sets the pace the estimate is near that number itself, so
-// there the interval reaches all of the way up.
-func (w *work) limit(ms []member) {
+// to what is proven to be too few, and to as many as there are flush groups; a
+// quarter of the way where the settings that matter are known. Where a redo
+// fsync sets the pace the estimate is near the number of flush groups itself,
+// so there the interval reaches all of the way up, and down no further than two
+// thirds of the estimate: even where no session shows anything, syncs that slow
+// would be seen to hold up every other flush group. With a delay the fewest
+// that are proven are near.
+func (w *work) limit(ms []member, s Settings) {
 	syncs, lower := 0.0, w.fewest(ms)
 	for i := range ms {
 		if ms[i].newSync {
@@ -521,10 +550,15 @@ func (w *work) limit(ms []member) {
 		}
 	}
 	flushes := float64(len(w.groups))
-	third := func(to float64) float64 { return math.Cbrt(syncs * syncs * to) }
-	w.low, w.high = third(lower), third(flushes)
+	part := 1.0 / 3
+	if s.SyncDelay != nil && s.FlushLogAtTrxCommit != nil && w.regime != unpaced {
+		part = 1.0 / 4
+	}
+	toward := func(limit float64) float64 { return math.Pow(syncs, 1-part) * math.Pow(limit, part) }
+	w.low, w.high = toward(lower), toward(flushes)
 	switch w.regime {
 	case paced:
+		w.low = max(w.low, syncs*2/3)
 		w.high = min(1.02*flushes+1, float64(len(ms)))
 	case delayed:
 		w.low = lower

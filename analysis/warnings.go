@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"bgcstat/parser"
 )
@@ -60,7 +61,8 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	} else if n := r.Clock.TransactionsWithout; n > 0 && main.Flavor == parser.MySQL {
 		add("no-clock", n, start, "transactions without a logical clock")
 	}
-	warnLegacy(r, add)
+	a.warnLegacy(r, add)
+	a.warnEstimate(r, main, add)
 	if r.Window != nil && r.Window.Clock == ClockHeader {
 		add("header-times", 1, start, "times are those of event headers: whole seconds, when a statement began, not when it was committed")
 	}
@@ -72,18 +74,62 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 }
 
 // warnLegacy says how far the popular recipe can be believed.
-func warnLegacy(r *Result, add func(string, int64, parser.Pos, string, ...any)) {
-	lc, b := r.Groups.LastCommitted, r.Groups.Bound
+func (a *Analyzer) warnLegacy(r *Result, add func(string, int64, parser.Pos, string, ...any)) {
+	lc, b, sync := r.Groups.LastCommitted, r.Groups.Bound, r.Groups.Sync
 	if lc == nil {
 		return
 	}
-	if lc.Distinct == nil {
+	switch {
+	case lc.Distinct == nil:
 		add("last-committed-uncounted", 1, parser.Pos{}, "last_committed takes too many far-apart values to count: not a server's clock")
-	} else if b != nil && *lc.Distinct < b.Lower {
+	case b != nil && *lc.Distinct < b.Lower:
 		add("last-committed-refuted", 1, parser.Pos{}, "there are %d values of last_committed, but at least %d sync groups are proven: counting equal values is wrong for this log", *lc.Distinct, b.Lower)
+	case sync != nil && sync.Count != nil && (*lc.Distinct < sync.Low || *lc.Distinct > sync.High):
+		add("last-committed-off", 1, parser.Pos{}, "counting equal values of last_committed gives %d groups, where %d are %s: %.2g times as many", *lc.Distinct, *sync.Count, sync.Basis, float64(*lc.Distinct)/float64(*sync.Count))
 	}
-	if r.DependencyTracking.ServerMode == ModeWriteset {
-		add("writeset-parents", 1, parser.Pos{}, "last_committed comes from write sets, the only way since MySQL 8.4: it says which transactions may be applied in parallel, not which shared an fsync")
+	if n := a.lastCommitted.farRuns; n > 0 {
+		add("last-committed-seconds-apart", n, a.lastCommitted.firstFar, "transactions with the same last_committed, one behind the other, were committed up to %.1f s apart: they cannot have shared an fsync", float64(a.lastCommitted.longest)/1e6)
+	}
+	observed := slices.ContainsFunc(r.DependencyTracking.Stretches, func(s Stretch) bool {
+		return s.Certainty == Proven
+	})
+	if mode := r.DependencyTracking.ServerMode; mode == ModeWriteset || observed {
+		add("writeset-parents", 1, parser.Pos{}, "last_committed comes from write sets: it says which transactions may be applied in parallel, not which shared an fsync")
+		if p := r.SerializationPoints; p != nil && observed {
+			add("serialization-points", p.Count, a.serial.first, "transactions that must wait for the one just before, after one that need not (%d of them DDL, %d change several tables; of %d the cause is not in the log)", p.DDL, p.SeveralTables, p.NotInLog)
+		}
+	}
+}
+
+// warnEstimate says what an estimate rests on, and where it is weak.
+func (a *Analyzer) warnEstimate(r *Result, main *parser.Log, add func(string, int64, parser.Pos, string, ...any)) {
+	if main.Flavor != parser.MySQL {
+		return
+	}
+	c := a.clock
+	add("clock-stepped-back", c.backSteps, c.firstStep, "commit times go back: the server's clock was set, or a tool rewrote the log; groups around these places are uncertain")
+	if 2*c.regrouped > c.ownServer {
+		add("group-replication", c.regrouped, parser.Pos{}, "transactions of this server were stamped before it wrote them, as Group Replication does: last_committed and sessions are taken for what they are, sessions for no proof")
+	}
+	e := &a.estimator
+	if e.off {
+		if r.Clock.TransactionsWith > 0 && r.Groups.Sync != nil && r.Groups.Sync.Basis == Bounded {
+			add("no-commit-times", 1, parser.Pos{}, "the log has transactions without commit times (they came with MySQL 8.0.1): groups cannot be estimated, only bounded")
+		}
+		return
+	}
+	if r.Groups.Sync == nil || r.Groups.Sync.Basis != Estimated {
+		return
+	}
+	all := e.regimes[paced] + e.regimes[delayed] + e.regimes[unpaced]
+	if n := e.regimes[delayed]; 10*n > all {
+		add("delayed-syncs", n, parser.Pos{}, "transactions are in stretches where syncs were held up and many flush groups share one: binlog_group_commit_sync_delay, a wait for a semi-synchronous replica, or a slow disk; a file cannot tell which")
+	}
+	if n := e.regimes[unpaced]; 10*n > all {
+		add("weak-timestamps", n, parser.Pos{}, "transactions are in stretches where flush groups came faster than syncs, as with innodb_flush_log_at_trx_commit 0 or 2: the number of sync groups is less certain there, and which transactions shared one is a guess")
+	}
+	if n := a.settings.SyncBinlog; n != nil && *n > 1 {
+		add("sync-binlog-many", 1, parser.Pos{}, "sync_binlog=%d: one binlog sync covers as many sync groups, and a crash may lose them", *n)
 	}
 }
 

@@ -604,16 +604,19 @@ func (r *Reader) inTxn(h header, body []byte) (done bool, err error) {
 		}
 	case classInsert:
 		t.Inserts++
+		t.StatementTime = seconds(h.time)
 		if c := r.changes(body); c != nil {
 			c.Inserts++
 		}
 	case classUpdate:
 		t.Updates++
+		t.StatementTime = seconds(h.time)
 		if c := r.changes(body); c != nil {
 			c.Updates++
 		}
 	case classDelete:
 		t.Deletes++
+		t.StatementTime = seconds(h.time)
 		if c := r.changes(body); c != nil {
 			c.Deletes++
 		}
@@ -663,6 +666,7 @@ func (r *Reader) query(h header, body []byte) (done bool, err error) {
 			t.Terminator = TerminatorRollback
 			return true, nil
 		case !isWord(q.text, "BEGIN"):
+			t.StatementTime = seconds(h.time)
 			return r.innerStatement(q), nil
 		}
 		return false, nil
@@ -672,6 +676,7 @@ func (r *Reader) query(h header, body []byte) (done bool, err error) {
 		return false, nil
 	}
 	r.database(q.database)
+	t.StatementTime = seconds(h.time)
 	t.Terminator = loneTerminator(q.text)
 	t.RaisesClock = raisesClock(q.text)
 	return true, nil

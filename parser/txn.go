@@ -74,6 +74,10 @@ type Txn struct {
 	CommitTime, OriginalCommitTime Micros
 	EventTime                      Micros // of the first event's header: whole seconds, a statement's start
 
+	// StatementTime is the header time of its last statement or row event: whole
+	// seconds, when that statement began.
+	StatementTime Micros
+
 	ServerID    uint32 // where the change was made first
 	ThreadID    uint32 // the session's id, or the pseudo_thread_id it set
 	HasThreadID bool

@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	textTables  = 5 // rows of a table in the summary
-	textSources = 3
-	barWidth    = 30
-	maxBars     = 10
+	textTables    = 5 // rows of a table in the summary
+	textSources   = 3
+	textStretches = 3
+	barWidth      = 30
+	maxBars       = 10
 )
 
 // Text writes a summary of r that fits a terminal of 80 columns: the answer
@@ -110,9 +111,6 @@ func (t *textReport) figures(r *analysis.Result) {
 	if g := r.Groups.Flush; g != nil {
 		t.groups("flush groups", g)
 	}
-	if s := r.Saved; s != nil && s.Binlog != nil {
-		t.saved(s)
-	}
 	if b, g := r.Groups.Bound, r.Groups.Sync; b != nil && g != nil && g.Basis != analysis.Exact && g.Basis != analysis.Bounded {
 		t.row("bound", fmt.Sprintf("%s to %s sync groups", Count(b.Lower), Count(b.Upper)), "proven")
 	}
@@ -123,6 +121,9 @@ func (t *textReport) figures(r *analysis.Result) {
 		}
 		t.row("last_committed", fmt.Sprintf("%s, %s runs", distinct, Count(lc.Runs)), "legacy: not commit groups")
 	}
+	if s := r.Saved; s != nil && s.Binlog != nil {
+		t.saved(s)
+	}
 	c := r.Clock
 	clock := string(c.Verdict)
 	if c.TransactionsWith > 0 && c.TransactionsWithout > 0 {
@@ -130,6 +131,30 @@ func (t *textReport) figures(r *analysis.Result) {
 	}
 	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || r.DependencyTracking.ServerMode != analysis.ModeNone {
 		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", tracking(r.DependencyTracking)))
+	}
+	t.observed(r.DependencyTracking)
+}
+
+// observed prints what the log itself shows of dependency tracking.
+func (t *textReport) observed(d analysis.DependencyTracking) {
+	for i, s := range d.Stretches {
+		if i == textStretches {
+			t.row("", fmt.Sprintf("and %d more stretches", len(d.Stretches)-i), "")
+			return
+		}
+		name := "tracking"
+		if i > 0 {
+			name = "then"
+		}
+		why := string(s.Certainty)
+		if s.Certainty == analysis.Proven {
+			var counts []string
+			for _, e := range s.Evidence {
+				counts = append(counts, Count(e.Count)+" "+e.Rule)
+			}
+			why += " by " + strings.Join(counts, ", ")
+		}
+		t.row(name, string(s.Observed), why)
 	}
 }
 

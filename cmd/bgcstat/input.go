@@ -22,6 +22,7 @@ type inputOptions struct {
 	noChecksum                  bool
 	perServer                   bool
 	syncBinlog, flushLog        int64
+	syncDelay, syncNoDelay      int64
 	noSessionBound              bool
 
 	filter   analysis.Filter
@@ -40,6 +41,8 @@ func (o *inputOptions) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVarP(&o.tables, "table", "T", nil, "report transactions that change this table (`name` or database.name); may be repeated")
 	f.Int64Var(&o.syncBinlog, "sync-binlog", 0, "sync_binlog of the server, `N`, which no log tells")
 	f.Int64Var(&o.flushLog, "flush-log-at-trx-commit", 0, "innodb_flush_log_at_trx_commit of the server, `N`")
+	f.Int64Var(&o.syncDelay, "binlog-group-commit-sync-delay", 0, "binlog_group_commit_sync_delay of the server, in `microseconds`")
+	f.Int64Var(&o.syncNoDelay, "binlog-group-commit-sync-no-delay-count", 0, "binlog_group_commit_sync_no_delay_count of the server, `N`")
 	f.BoolVar(&o.noSessionBound, "no-session-bound", false, "take thread ids for no proof: for logs behind proxies that set pseudo_thread_id, and of Galera nodes with one server_id")
 	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
 	f.BoolVar(&o.perServer, "per-server", false, "part logs of different servers, instead of refusing them")
@@ -98,17 +101,24 @@ func (o *inputOptions) check(f *pflag.FlagSet) error {
 			*g.to = set
 		}
 	}
-	if f.Changed("sync-binlog") {
-		if o.syncBinlog < 0 || o.syncBinlog > 1<<32-1 {
-			return usageError("--sync-binlog is %d, want 0 to 4294967295", o.syncBinlog)
+	for _, n := range []struct {
+		name  string
+		value *int64
+		most  int64
+		to    **int64
+	}{
+		{"sync-binlog", &o.syncBinlog, 1<<32 - 1, &o.settings.SyncBinlog},
+		{"flush-log-at-trx-commit", &o.flushLog, 3, &o.settings.FlushLogAtTrxCommit},
+		{"binlog-group-commit-sync-delay", &o.syncDelay, 1_000_000, &o.settings.SyncDelay},
+		{"binlog-group-commit-sync-no-delay-count", &o.syncNoDelay, 100_000, &o.settings.SyncNoDelayCount},
+	} {
+		if !f.Changed(n.name) {
+			continue
 		}
-		o.settings.SyncBinlog = &o.syncBinlog
-	}
-	if f.Changed("flush-log-at-trx-commit") {
-		if o.flushLog < 0 || o.flushLog > 3 {
-			return usageError("--flush-log-at-trx-commit is %d, want 0 to 3", o.flushLog)
+		if *n.value < 0 || *n.value > n.most {
+			return usageError("--%s is %d, want 0 to %d", n.name, *n.value, n.most)
 		}
-		o.settings.FlushLogAtTrxCommit = &o.flushLog
+		*n.to = n.value
 	}
 	return nil
 }

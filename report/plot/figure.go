@@ -106,6 +106,7 @@ type Absent struct {
 const (
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
+	purple     = "#CC79A7"
 	grey       = "#DFE3E8" // of what is not known
 )
 

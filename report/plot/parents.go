@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"bgcstat/analysis"
 )
@@ -40,7 +41,7 @@ func parents(r *analysis.Result) (*Figure, string) {
 			"A low, level band is commit order; it is about as high as the number of clients that commit at the same time, and single dots high above it are transactions that were open for long. " +
 				"Distances that climb with the log are WRITESET: the server compared the rows that changed, and last_committed says nothing about commit groups. " +
 				"But a row that everybody changes, tables without keys, and a history (binlog_transaction_dependency_history_size) of next to nothing look low under WRITESET, too.",
-			mode(r.DependencyTracking),
+			mode(r.DependencyTracking) + observed(r.DependencyTracking),
 		},
 	}
 	div, word := large(float64(last))
@@ -53,8 +54,16 @@ func parents(r *analysis.Result) (*Figure, string) {
 	// looks low.
 	p := Panel{Y: logarithmic(float64(max(farthest, last))), Height: 260}
 	p.Y.Label, p.Y.Unit = "parent distance", "transactions, logarithmic"
-	p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Points: dots(points, f.X, p.Y, div)})
-	if m := medians(points, last, div); len(m) > 1 {
+	proofs := slices.DeleteFunc(slices.Clone(points), func(p analysis.Parent) bool { return !p.Proof })
+	points = slices.DeleteFunc(points, func(p analysis.Parent) bool { return p.Proof })
+	all := slices.Concat(points, proofs)
+	if len(points) > 0 {
+		p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Points: dots(points, f.X, p.Y, div)})
+	}
+	if len(proofs) > 0 {
+		p.Series = append(p.Series, Series{Label: "proves WRITESET", Kind: Dots, Color: purple, Points: dots(proofs, f.X, p.Y, div)})
+	}
+	if m := medians(all, last, div); len(m) > 1 {
 		p.Series = append(p.Series, Series{Label: "median along the log", Kind: Line, Color: vermillion, Points: m})
 	}
 	f.Panels = []Panel{p}
@@ -83,6 +92,37 @@ func mode(d analysis.DependencyTracking) string {
 		return fmt.Sprintf("Set on the server: %s.", d.ServerMode)
 	}
 	return fmt.Sprintf("Set on the server: %s (known from: %s).", d.ServerMode, d.From)
+}
+
+// observed says what the log itself shows.
+func observed(d analysis.DependencyTracking) string {
+	var names []string
+	proofs := int64(0)
+	for _, s := range d.Stretches {
+		name := fmt.Sprintf("%s (%s)", s.Observed, s.Certainty)
+		if s.Observed == analysis.NotDistinguishable {
+			name = string(s.Observed)
+		}
+		if n := len(names); n == 0 || names[n-1] != name {
+			names = append(names, name)
+		}
+		if s.Certainty == analysis.Proven {
+			for _, e := range s.Evidence {
+				proofs += e.Count
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "and so on")
+	}
+	s := " The log itself shows: " + strings.Join(names, ", then ") + "."
+	if proofs > 0 {
+		s += fmt.Sprintf(" %s point further back than commit order can.", plural(proofs, "transaction"))
+	}
+	return s
 }
 
 // dots returns the points in the units of the axes, one for each spot of the

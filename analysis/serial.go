@@ -1,0 +1,41 @@
+package analysis
+
+import "bgcstat/parser"
+
+// serial counts serialisation points: transactions whose parent is the one
+// just before them although the one before had more freedom, so that a replica
+// must stop applying in parallel there.
+type serial struct {
+	log     *parser.Log
+	free    bool // the transaction before had an older parent
+	figures SerializationPoints
+	first   parser.Pos
+}
+
+func (s *serial) add(t *parser.Txn, chosen bool) {
+	if !t.HasClock {
+		return
+	}
+	distance := t.SequenceNumber - t.LastCommitted
+	if chosen && t.Log == s.log && s.free && distance == 1 {
+		if s.figures.Count++; s.figures.Count == 1 {
+			s.first = t.Pos()
+		}
+		switch {
+		case t.Terminator == parser.TerminatorDDL:
+			s.figures.DDL++
+		case len(t.Tables) > 1:
+			s.figures.SeveralTables++
+		default:
+			s.figures.NotInLog++
+		}
+	}
+	s.log, s.free = t.Log, distance > 1
+}
+
+func (s *serial) result() *SerializationPoints {
+	if s.figures.Count == 0 {
+		return nil
+	}
+	return &s.figures
+}
