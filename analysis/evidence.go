@@ -32,6 +32,9 @@ type facts struct {
 	// sessionNumber and sessionStart are that one's sequence number and place,
 	// 0 where it is of another file or of before the numbers went back.
 	sessionNumber, sessionStart int64
+	// threadBefore is the ordinal of the transaction before this one with the same
+	// thread id, whether or not that proves anything; 0 for none.
+	threadBefore int64
 	// restart: sequence numbers go back here, so that they say nothing of what
 	// came before. The server that wrote the log makes no group end there.
 	restart bool
@@ -127,6 +130,7 @@ func (p *prover) session(t *parser.Txn, f *facts) (fresh bool) {
 	s := p.sessions.of(t.ThreadID)
 	before := *s
 	s.ordinal, s.time, s.start, s.number = p.ordinal, t.EventTime, t.Start, t.SequenceNumber
+	f.threadBefore = before.ordinal
 	fresh = before.ordinal < p.first
 	if before.ordinal == 0 || p.noSessions || !t.Local() || s.distrusted {
 		return fresh

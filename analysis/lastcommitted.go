@@ -23,7 +23,7 @@ type lastCommitted struct {
 	runChosen bool
 	runStart  parser.Micros // commit time of its first transaction
 	runEnd    parser.Micros // and of its last
-	runPos    parser.Pos
+	runAt     int64         // and place
 
 	// Runs whose members were committed more than a second apart: they cannot
 	// have shared a sync.
@@ -63,7 +63,7 @@ func (c *lastCommitted) add(t *parser.Txn, chosen bool) {
 	if !c.inRun || t.LastCommitted != c.runValue {
 		c.endRun()
 		c.inRun, c.runValue = true, t.LastCommitted
-		c.runStart, c.runPos = t.CommitTime, t.Pos()
+		c.runStart, c.runAt = t.CommitTime, t.Start
 	}
 	c.runEnd = t.CommitTime
 	if chosen && !c.runChosen {
@@ -76,7 +76,7 @@ func (c *lastCommitted) add(t *parser.Txn, chosen bool) {
 func (c *lastCommitted) endRun() {
 	if span := c.runEnd - c.runStart; c.runChosen && c.runStart > 0 && span > 1e6 {
 		if c.farRuns++; c.farRuns == 1 {
-			c.firstFar = c.runPos
+			c.firstFar = parser.Pos{File: c.log.Name, Offset: c.runAt}
 		}
 		c.longest = max(c.longest, span)
 	}

@@ -13,6 +13,9 @@ type sessions struct {
 	index map[uint32]int32 // into states, by thread id
 	state []session
 	now   int64 // ordinal of the current transaction, from 1
+	// recent is where in state a thread was found last, by the low bits of its
+	// id: it saves most look-ups in index.
+	recent [1024]int32
 }
 
 // session is the last transaction of a session.
@@ -29,7 +32,12 @@ type session struct {
 
 // of gives the state of a thread, made new where there is none.
 func (s *sessions) of(thread uint32) *session {
+	slot := &s.recent[thread%uint32(len(s.recent))]
+	if i := int(*slot); i < len(s.state) && s.state[i].thread == thread {
+		return &s.state[i]
+	}
 	if i, ok := s.index[thread]; ok {
+		*slot = i
 		return &s.state[i]
 	}
 	if s.index == nil {
@@ -38,7 +46,8 @@ func (s *sessions) of(thread uint32) *session {
 	if len(s.state) >= maxSessions {
 		s.prune()
 	}
-	s.index[thread] = int32(len(s.state))
+	*slot = int32(len(s.state))
+	s.index[thread] = *slot
 	s.state = append(s.state, session{thread: thread})
 	return &s.state[len(s.state)-1]
 }

@@ -73,7 +73,8 @@ type window struct {
 	serialExample  Evidence
 	far            int64 // parent is further back than sessions explain
 	farExample     Evidence
-	seen           map[uint32]struct{} // sessions
+	ordinal        int64 // of its first transaction
+	sessions       int64
 	lastStart      int64
 	recentExample  Evidence
 	commitPossible bool // versions that have commit order wrote it
@@ -102,15 +103,14 @@ func (k *tracker) add(t *parser.Txn, f facts) (proof bool) {
 	w := &k.window
 	here := Position{t.Log.Name, t.Start}
 	if w.n == 0 {
-		w.start = here
-		w.seen = make(map[uint32]struct{})
+		w.start, w.ordinal = here, f.ordinal
 	}
 	w.n++
 	w.end = Position{t.Log.Name, t.End}
 	v := t.Log.Version
 	w.commitPossible = w.commitPossible || !v.AtLeast(8, 4, 0)
-	if t.HasThreadID && len(w.seen) < windowSize {
-		w.seen[t.ThreadID] = struct{}{}
+	if t.HasThreadID && f.threadBefore < w.ordinal {
+		w.sessions++
 	}
 
 	example := func(e *Evidence, rule string, earlier Position, why string) {
@@ -143,7 +143,7 @@ func (k *tracker) add(t *parser.Txn, f facts) (proof bool) {
 		w.serial++
 		example(&w.serialExample, ruleSerial, before, "the later one's parent is the transaction just before it")
 	}
-	if distance > farFactor*int64(max(len(w.seen), 8)) && t.LastCommitted > 0 && w.n > 1 {
+	if distance > farFactor*max(w.sessions, 8) && t.LastCommitted > 0 && w.n > 1 {
 		w.far++
 		example(&w.farExample, ruleFar, before, "the later one's parent is many times further back than there are sessions")
 	}
