@@ -19,7 +19,7 @@ type bound struct {
 
 // add takes the next transaction that is in a group; chosen is whether it is
 // reported.
-func (b *bound) add(t *parser.Txn, f facts, chosen bool) {
+func (b *bound) add(t *parser.Txn, f *facts, chosen bool) {
 	if t.Log != b.log {
 		// A relay log may end anywhere in its source's groups.
 		b.apart = b.apart || b.log != nil && !t.Log.Relay

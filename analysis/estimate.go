@@ -49,7 +49,7 @@ type estimator struct {
 }
 
 // add takes the next transaction that is in a group.
-func (e *estimator) add(t *parser.Txn, f facts, chosen bool) {
+func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 	if e.off = e.off || t.CommitTime <= 0; e.off {
 		return
 	}

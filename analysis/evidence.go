@@ -70,6 +70,8 @@ type prover struct {
 	first    int64 // ordinal of its first transaction
 	run      int64 // ordinal from which on sequence numbers have not gone back
 
+	facts facts // of the current transaction
+
 	contradictions int64
 	contradiction  parser.Pos
 }
@@ -85,8 +87,9 @@ type previousTxn struct {
 	terminator parser.Terminator
 }
 
-// of gives the facts of the next transaction that is in a group.
-func (p *prover) of(t *parser.Txn) facts {
+// of gives the facts of the next transaction that is in a group. They hold
+// until the next call.
+func (p *prover) of(t *parser.Txn) *facts {
 	p.ordinal++
 	p.sessions.now = p.ordinal
 	if t.Log != p.log {
@@ -95,13 +98,14 @@ func (p *prover) of(t *parser.Txn) facts {
 		p.starting = t.Log.ServerStarted
 		p.nRaised = 0
 	}
-	f := facts{ordinal: p.ordinal, restart: t.HasClock && t.SequenceNumber <= p.previous.sequence}
+	f := &p.facts
+	*f = facts{ordinal: p.ordinal, restart: t.HasClock && t.SequenceNumber <= p.previous.sequence}
 	if f.restart {
 		p.run = p.ordinal
 	}
 	p.starting = p.starting && t.HasClock && t.LastCommitted == t.SequenceNumber-1 // E2
 	if !p.isSecondHalf(t) {
-		fresh := p.session(t, &f)
+		fresh := p.session(t, f)
 		if p.clockProves(t, fresh) {
 			f.parent = t.LastCommitted
 		}

@@ -9,10 +9,10 @@ import (
 
 // rates counts by time, in buckets that grow wider as the log grows longer.
 type rates struct {
-	width   int // index of widths
-	buckets map[int64]*bucket
-	last    *bucket // of the transaction before
-	lastNo  int64
+	width            int // index of widths
+	buckets          map[int64]*bucket
+	last             *bucket // of the time before, which lies from lastFrom to before lastTo
+	lastFrom, lastTo parser.Micros
 
 	start, end parser.Micros // of all reported transactions that have a time
 	coarse     bool          // a time is of an event header: whole seconds
@@ -61,10 +61,10 @@ func (r *rates) begin(at parser.Micros) { r.at(at).groups++ }
 
 // at gives the bucket of a time.
 func (r *rates) at(at parser.Micros) *bucket {
-	no := int64(at) / widths[r.width]
-	if r.last != nil && no == r.lastNo {
+	if r.last != nil && at >= r.lastFrom && at < r.lastTo {
 		return r.last
 	}
+	no := int64(at) / widths[r.width]
 	b := r.buckets[no]
 	if b == nil {
 		for len(r.buckets) >= maxBuckets && r.width < len(widths)-1 {
@@ -76,7 +76,7 @@ func (r *rates) at(at parser.Micros) *bucket {
 			r.buckets[no] = b
 		}
 	}
-	r.last, r.lastNo = b, no
+	r.last, r.lastFrom, r.lastTo = b, parser.Micros(no*widths[r.width]), parser.Micros((no+1)*widths[r.width])
 	return b
 }
 

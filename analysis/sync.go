@@ -19,6 +19,8 @@ type work struct {
 
 	enough    int64 // transactions that end a wait, 0 for no such number
 	regime    regime
+	syncs     int     // sync groups in the chunk
+	fewest    float64 // sync groups that the proven intervals allow
 	low, high float64 // limits on the number of sync groups in the chunk
 }
 
@@ -28,8 +30,7 @@ type flushGroup struct {
 	start, end float64
 	gap        float64 // before it
 	before     int32   // the last flush group with a member proven to be synced before one of this; -1
-	last       int64   // the highest last_committed
-	fresh      bool    // that is higher than in all groups of the file before
+	fresh      bool    // its last_committed goes beyond that of all groups of the file before
 	forced     bool    // a file begins
 	back       float64 // when the flush group with the first of its sessions to be back began; +Inf for none
 	synced     float64 // by when it had been synced for sure, whichever session shows it; +Inf where none does
@@ -65,9 +66,10 @@ func (w *work) run(ms []member, n int, s Settings) {
 	w.measureGaps(ms[:n])
 	sp := splitGaps(w.gaps[1:n])
 	for i := range n {
+		ms[i].newSync = false
 		ms[i].newFlush = i == 0 || ms[i].first || w.gaps[i] > sp.threshold
 	}
-	w.splitProven(ms[:n], func(m *member) *bool { return &m.newFlush })
+	w.splitFlushes(ms[:n])
 
 	// 2. Without those that a preempted leader tore apart.
 	w.form(ms, n)
@@ -80,7 +82,7 @@ func (w *work) run(ms []member, n int, s Settings) {
 		}
 	}
 	if torn {
-		w.splitProven(ms[:n], func(m *member) *bool { return &m.newFlush })
+		w.splitFlushes(ms[:n])
 		w.form(ms, n)
 	}
 
@@ -89,13 +91,8 @@ func (w *work) run(ms []member, n int, s Settings) {
 	for j := range w.groups {
 		ms[w.groups[j].from].newSync = j == 0 || w.groups[j].forced || w.syncOf[j] != w.syncOf[j-1]
 	}
-	for i := range n {
-		if !ms[i].newFlush {
-			ms[i].newSync = false
-		}
-	}
 	w.splitSyncs(ms[:n])
-	w.limit(ms[:n], s)
+	w.limit(n, s)
 }
 
 // measureGaps takes the size of the transaction before off each gap: the
@@ -111,25 +108,25 @@ func (w *work) measureGaps(ms []member) {
 	}
 }
 
-// splitProven divides each group that holds both ends of an interval in which
-// a boundary is proven, at the longest gap of the interval. begins is the mark
-// of a group's first member.
-func (w *work) splitProven(ms []member, begins func(*member) *bool) {
+// splitFlushes divides each flush group that holds both ends of an interval in
+// which a boundary is proven, at the longest gap of the interval.
+func (w *work) splitFlushes(ms []member) {
 	start := int32(0)
 	for i := range ms {
-		if *begins(&ms[i]) {
+		m := &ms[i]
+		if m.newFlush {
 			start = int32(i)
 		}
-		if ms[i].before < start {
+		if m.before < start {
 			continue
 		}
-		at := ms[i].before + 1
+		at := m.before + 1
 		for k := at; k <= int32(i); k++ {
 			if w.gaps[k] >= w.gaps[at] {
 				at = k
 			}
 		}
-		*begins(&ms[at]) = true
+		ms[at].newFlush = true
 		start = at
 	}
 }
@@ -139,50 +136,53 @@ func (w *work) form(ms []member, n int) {
 	w.groups, w.of = w.groups[:0], w.of[:0]
 	zero := ms[0].time
 	at := func(i int32) float64 { return float64(ms[i].time - zero) }
+	// 1. The groups, and what their members say of the groups before.
+	highest, returning := int64(0), false
+	var g *flushGroup
 	for i := range ms[:n] {
-		if ms[i].newFlush {
-			w.groups = append(w.groups, flushGroup{from: int32(i), forced: ms[i].first})
+		m := &ms[i]
+		if m.newFlush {
+			if m.first {
+				highest = 0
+			}
+			w.groups = append(w.groups, flushGroup{
+				from: int32(i), forced: m.first, start: at(int32(i)), gap: float64(w.gaps[i]),
+				before: -1, back: math.Inf(1), synced: math.Inf(1),
+			})
+			g = &w.groups[len(w.groups)-1]
 		}
+		g.to = int32(i) + 1
+		if m.last > highest {
+			highest, g.fresh = m.last, true
+		}
+		if m.before >= 0 {
+			g.before = max(g.before, w.of[m.before])
+		}
+		returning = returning || m.returns >= 0
 		w.of = append(w.of, int32(len(w.groups)-1))
 	}
-	highest := int64(0)
+	// 2. When sessions were back.
 	for j := range w.groups {
 		g := &w.groups[j]
-		g.to = int32(n)
-		if j+1 < len(w.groups) {
-			g.to = w.groups[j+1].from
-		}
-		g.start, g.end = at(g.from), at(g.to-1)
-		g.before, g.back, g.synced = -1, math.Inf(1), math.Inf(1)
-		if j > 0 {
-			g.gap = float64(w.gaps[g.from])
-		}
-		for _, m := range ms[g.from:g.to] {
-			g.last = max(g.last, m.last)
-			if m.before >= 0 {
-				g.before = max(g.before, w.of[m.before])
-			}
-		}
-		if g.forced {
-			highest = 0
-		}
-		g.fresh = g.last > highest
-		highest = max(highest, g.last)
-	}
-	for j := range w.groups {
-		g := &w.groups[j]
+		g.end = at(g.to - 1)
 		if g.before >= 0 {
 			a := &w.groups[g.before]
 			a.synced = min(a.synced, g.start)
 		}
+		if !returning {
+			continue
+		}
 		sum := 0.0
-		for _, m := range ms[g.from:g.to] {
-			if m.returns < 0 {
+		for i := g.from; i < g.to; i++ {
+			r := ms[i].returns
+			if r < 0 {
 				continue
 			}
-			back := at(m.returns)
-			if int(m.returns) < n {
-				back = w.groups[w.of[m.returns]].start
+			back := 0.0
+			if int(r) < n {
+				back = w.groups[w.of[r]].start
+			} else {
+				back = at(r)
 			}
 			g.back = min(g.back, back)
 			g.returns++
@@ -258,7 +258,7 @@ func (w *work) merge(ms []member, usual float64, s Settings) {
 	}
 	if w.regime == delayed {
 		w.mergeDelayed(ms, s)
-		if s.SyncDelay != nil || float64(len(w.ends)) <= 1.125*w.fewest(ms) {
+		if s.SyncDelay != nil || float64(len(w.ends)) <= 1.125*w.fewest {
 			return
 		}
 		w.regime = unpaced
@@ -270,23 +270,15 @@ func (w *work) merge(ms []member, usual float64, s Settings) {
 	w.mergePaced(usual)
 }
 
-// fewest is the fewest sync groups that the proven intervals allow.
-func (w *work) fewest(ms []member) float64 {
-	n, lowest := 1.0, int32(0)
-	for i := range ms {
-		if i > 0 && (ms[i].before >= lowest || ms[i].first) {
-			n++
-			lowest = int32(i)
-		}
-	}
-	return n
-}
-
 // maxPairs bounds the pairs that are sorted.
-const maxPairs = 512
+const maxPairs = 256
 
+// returnRatio is the ratio that merge goes by; ok is whether there are enough
+// pairs for it. On the way it counts the fewest groups that are proven, by the
+// greedy scan of bound.
 func (w *work) returnRatio(ms []member) (ratio float64, ok bool) {
 	w.pairs = w.pairs[:0]
+	w.fewest = 1
 	lowest := int32(0) // first member of the greedy group
 	every, seen := 1, 0
 	groupLow := int32(0)
@@ -294,8 +286,9 @@ func (w *work) returnRatio(ms []member) (ratio float64, ok bool) {
 		g := &w.groups[j]
 		startLow := lowest
 		for i := g.from; i < g.to; i++ {
-			if ms[i].before >= lowest || ms[i].first {
+			if i > 0 && (ms[i].before >= lowest || ms[i].first) {
 				lowest = i
+				w.fewest++
 			}
 			if i == g.from {
 				startLow = lowest
@@ -512,10 +505,12 @@ func (w *work) usualReturn() float64 {
 // splitSyncs divides each sync group that holds both ends of an interval in
 // which a boundary is proven, at the flush group behind the longest gap.
 func (w *work) splitSyncs(ms []member) {
+	w.syncs = 0
 	start := int32(0)
 	for i := range ms {
 		if ms[i].newSync {
 			start = int32(i)
+			w.syncs++
 		}
 		if ms[i].before < start {
 			continue
@@ -529,6 +524,7 @@ func (w *work) splitSyncs(ms []member) {
 		if at >= 0 { // flush groups are apart already, so that there is one
 			ms[at].newSync = true
 			start = at
+			w.syncs++
 		}
 	}
 }
@@ -542,13 +538,8 @@ func (w *work) splitSyncs(ms []member) {
 // thirds of the estimate: even where no session shows anything, syncs that slow
 // would be seen to hold up every other flush group. With a delay the fewest
 // that are proven are near.
-func (w *work) limit(ms []member, s Settings) {
-	syncs, lower := 0.0, w.fewest(ms)
-	for i := range ms {
-		if ms[i].newSync {
-			syncs++
-		}
-	}
+func (w *work) limit(n int, s Settings) {
+	syncs, lower := float64(w.syncs), w.fewest
 	flushes := float64(len(w.groups))
 	part := 1.0 / 3
 	if s.SyncDelay != nil && s.FlushLogAtTrxCommit != nil && w.regime != unpaced {
@@ -559,7 +550,7 @@ func (w *work) limit(ms []member, s Settings) {
 	switch w.regime {
 	case paced:
 		w.low = max(w.low, syncs*2/3)
-		w.high = min(1.02*flushes+1, float64(len(ms)))
+		w.high = min(1.02*flushes+1, float64(n))
 	case delayed:
 		w.low = lower
 	default:

@@ -15,23 +15,46 @@ type tables struct {
 	byName  map[parser.Table]*TableStats
 	byTable map[*parser.Table]*TableStats // saves hashing names: a log has one pointer a name
 	more    int64                         // changes of tables beyond maxTables
+
+	// recent are the tables met last: most logs change a handful in turn.
+	recent     [4]recentTable
+	nextRecent int
+}
+
+type recentTable struct {
+	table *parser.Table
+	stats *TableStats
 }
 
 func (s *tables) add(t *parser.Txn) {
 	for i := range t.Tables {
 		c := &t.Tables[i]
-		stats := s.byTable[c.Table]
+		stats := s.of(c.Table)
 		if stats == nil {
-			if stats = s.named(c.Table); stats == nil {
-				s.more++
-				continue
-			}
+			s.more++
+			continue
 		}
 		stats.Transactions++
 		stats.InsertEvents += int64(c.Inserts)
 		stats.UpdateEvents += int64(c.Updates)
 		stats.DeleteEvents += int64(c.Deletes)
 	}
+}
+
+// of gives the counts of a table, nil for one beyond maxTables.
+func (s *tables) of(table *parser.Table) *TableStats {
+	for i := range s.recent {
+		if s.recent[i].table == table {
+			return s.recent[i].stats
+		}
+	}
+	stats := s.byTable[table]
+	if stats == nil {
+		stats = s.named(table)
+	}
+	s.recent[s.nextRecent] = recentTable{table, stats}
+	s.nextRecent = (s.nextRecent + 1) % len(s.recent)
+	return stats
 }
 
 func (s *tables) named(table *parser.Table) *TableStats {

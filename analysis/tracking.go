@@ -64,7 +64,9 @@ type tracker struct {
 
 // window is the transactions that are looked at together.
 type window struct {
-	start, end     Position
+	start          Position // of its first transaction
+	log            *parser.Log
+	end            int64 // in log, behind its last
 	n              int64 // transactions with a clock
 	pairs          int64 // of them, those with one before in their session in this file
 	session        Evidence
@@ -92,7 +94,7 @@ const (
 
 // add takes the next transaction that is in a group. It reports whether it
 // proves write sets.
-func (k *tracker) add(t *parser.Txn, f facts) (proof bool) {
+func (k *tracker) add(t *parser.Txn, f *facts) (proof bool) {
 	if t.Log != k.log || f.restart {
 		k.log = t.Log
 		k.seconds = clockSeconds{}
@@ -101,21 +103,20 @@ func (k *tracker) add(t *parser.Txn, f facts) (proof bool) {
 		return false
 	}
 	w := &k.window
-	here := Position{t.Log.Name, t.Start}
 	if w.n == 0 {
-		w.start, w.ordinal = here, f.ordinal
+		w.start, w.ordinal = Position{t.Log.Name, t.Start}, f.ordinal
 	}
 	w.n++
-	w.end = Position{t.Log.Name, t.End}
+	w.log, w.end = t.Log, t.End
 	v := t.Log.Version
 	w.commitPossible = w.commitPossible || !v.AtLeast(8, 4, 0)
 	if t.HasThreadID && f.threadBefore < w.ordinal {
 		w.sessions++
 	}
 
-	example := func(e *Evidence, rule string, earlier Position, why string) {
+	example := func(e *Evidence, rule string, earlier int64, why string) {
 		if e.Count++; e.Count == 1 {
-			e.Rule, e.Earlier, e.Later, e.Why = rule, earlier, here, why
+			e.Rule, e.Earlier, e.Later, e.Why = rule, Position{t.Log.Name, earlier}, Position{t.Log.Name, t.Start}, why
 		}
 	}
 	// Only a commit of a session of this server, by the engine: XA COMMIT and
@@ -123,29 +124,27 @@ func (k *tracker) add(t *parser.Txn, f facts) (proof bool) {
 	local := t.Local() && t.Terminator == parser.TerminatorXID
 	if local && f.sessionNumber != 0 {
 		w.pairs++
-		earlier := Position{t.Log.Name, f.sessionStart}
 		if t.LastCommitted < f.sessionNumber {
 			proof = true
-			example(&w.session, ruleSession, earlier, "both are of one session, which had seen the earlier one committed before the later one's last statement ended, yet the later one's last_committed is below the earlier one's sequence_number")
+			example(&w.session, ruleSession, f.sessionStart, "both are of one session, which had seen the earlier one committed before the later one's last statement ended, yet the later one's last_committed is below the earlier one's sequence_number")
 		} else {
-			example(&w.recentExample, ruleRecent, earlier, "the later one's last_committed reaches the earlier one of its session, as commit order always has it")
+			example(&w.recentExample, ruleRecent, f.sessionStart, "the later one's last_committed reaches the earlier one of its session, as commit order always has it")
 		}
 	}
 	if local && t.StatementTime > 0 && t.StatementTime <= t.CommitTime {
 		if s, ok := k.seconds.before(t.StatementTime); ok && t.LastCommitted < s.last {
 			proof = true
-			example(&w.second, ruleSecond, Position{t.Log.Name, s.start}, "the earlier one's last_committed shows what had been committed when it was written, more than a second before the later one's last statement began, yet the later one's last_committed is below that")
+			example(&w.second, ruleSecond, s.start, "the earlier one's last_committed shows what had been committed when it was written, more than a second before the later one's last statement began, yet the later one's last_committed is below that")
 		}
 	}
-	before := Position{t.Log.Name, w.lastStart}
 	distance := t.SequenceNumber - t.LastCommitted
 	if distance == 1 && w.n > 1 {
 		w.serial++
-		example(&w.serialExample, ruleSerial, before, "the later one's parent is the transaction just before it")
+		example(&w.serialExample, ruleSerial, w.lastStart, "the later one's parent is the transaction just before it")
 	}
 	if distance > farFactor*max(w.sessions, 8) && t.LastCommitted > 0 && w.n > 1 {
 		w.far++
-		example(&w.farExample, ruleFar, before, "the later one's parent is many times further back than there are sessions")
+		example(&w.farExample, ruleFar, w.lastStart, "the later one's parent is many times further back than there are sessions")
 	}
 	w.lastStart = t.Start
 	if t.CommitTime > 0 && t.Local() {
@@ -192,7 +191,7 @@ func (s *Stretch) addEvidence(e Evidence) {
 
 // judge says what a window shows.
 func (w *window) judge() Stretch {
-	s := Stretch{Start: w.start, End: w.end, Transactions: w.n, Observed: NotDistinguishable, Certainty: Unknown}
+	s := Stretch{Start: w.start, End: Position{w.log.Name, w.end}, Transactions: w.n, Observed: NotDistinguishable, Certainty: Unknown}
 	add := func(e Evidence) {
 		if e.Count > 0 {
 			s.Evidence = append(s.Evidence, e)

@@ -448,12 +448,12 @@ func (r *Reader) undecodable(h header, at int64, err error) {
 // open begins a transaction at an event, or at the events before it that
 // belong to it.
 func (r *Reader) open(h header, at int64) {
-	tables, databases := r.txn.Tables[:0], r.txn.Databases[:0]
-	r.txn = Txn{
-		Log: r.log, Start: at, End: at, Stretch: r.stretch,
-		EventTime: seconds(h.time), ServerID: h.serverID,
-		Tables: tables, Databases: databases,
-	}
+	t := &r.txn
+	tables, databases := t.Tables[:0], t.Databases[:0]
+	*t = Txn{} // and then the fields: a whole literal would be made apart and copied
+	t.Log, t.Start, t.End, t.Stretch = r.log, at, at, r.stretch
+	t.EventTime, t.ServerID = seconds(h.time), h.serverID
+	t.Tables, t.Databases = tables, databases
 	if r.prelude >= 0 {
 		r.txn.Start, r.txn.Events = r.prelude, r.preludes
 		r.prelude = -1
