@@ -164,16 +164,15 @@ func (a *Analyzer) estimated(b Bound) (sync, flush *GroupStats) {
 	a.flush.close()
 	// The interval is known for all groups; of those reported it is as wide in
 	// proportion.
-	part := func(limit float64) int64 {
-		return int64(math.Round(limit * float64(a.sync.groups) / float64(a.sync.all)))
+	part := func(t *tally, limit float64) int64 {
+		n := int64(math.Round(limit * float64(t.groups) / float64(t.all)))
+		return min(max(n, b.Lower), b.Upper)
 	}
-	within := func(n int64) int64 { return min(max(n, b.Lower), b.Upper) }
-	low, high := within(part(a.estimator.low)), within(part(a.estimator.high))
+	low, high := part(&a.sync, a.estimator.low), part(&a.sync, a.estimator.high)
 	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, CommitTimestamps)
-	// A flush group less or more is a torn one, or two that were taken for one.
 	n := float64(a.flush.groups)
-	flush = a.flush.stats(
-		within(int64(math.Cbrt(n*n*float64(b.Lower)))), within(int64(math.Ceil(1.05*n))), Estimated, CommitTimestamps)
+	low, high = int64(math.Cbrt(n*n*float64(b.Lower))), part(&a.flush, a.estimator.flushHigh)
+	flush = a.flush.stats(min(max(low, b.Lower), a.flush.groups), max(high, a.flush.groups), Estimated, CommitTimestamps)
 	return sync, flush
 }
 

@@ -45,6 +45,7 @@ type estimator struct {
 	work work
 	// Sums over chunks, of sync groups.
 	low, high float64
+	flushHigh float64         // of flush groups
 	regimes   [nRegimes]int64 // transactions by regime
 }
 
@@ -129,6 +130,7 @@ func (e *estimator) flush(n int) {
 	e.work.run(e.members, n, e.settings)
 	e.low += e.work.low
 	e.high += e.work.high
+	e.flushHigh += e.work.flushHigh
 	e.regimes[e.work.regime] += int64(n)
 	e.emit(e.members[:n])
 	rest := copy(e.members, e.members[n:])

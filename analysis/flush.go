@@ -23,6 +23,25 @@ func gapBin(gap int64) int {
 	return min(8*octave+int(eighth), gapBins-1)
 }
 
+// binMiddle is the gap in the middle of a bin, in microseconds.
+func binMiddle(bin int) float64 { return math.Exp2((float64(bin) + 0.5) / 8) }
+
+// binRank is the bin of the gap that a share p of all in the histogram, which
+// is not empty, do not exceed.
+func binRank(count *[gapBins]int, p float64) int {
+	n := 0
+	for _, c := range count {
+		n += c
+	}
+	need := int(p*float64(n)) + 1
+	for b, c := range count {
+		if need -= c; need <= 0 {
+			return b
+		}
+	}
+	return gapBins - 1
+}
+
 // slowestWithin is the largest gap, in microseconds, that is taken for one
 // inside a group where the gaps do not show two kinds. The loop of the leader
 // takes a few microseconds a transaction; a redo fsync, or the wait for the

@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // work estimates the groups of one chunk. Between chunks it holds memory for
 // reuse only, and the results of the last one.
@@ -22,6 +19,7 @@ type work struct {
 	syncs     int     // sync groups in the chunk
 	fewest    float64 // sync groups that the proven intervals allow
 	low, high float64 // limits on the number of sync groups in the chunk
+	flushHigh float64 // and on that of flush groups
 }
 
 // flushGroup is a run of members that one leader wrote.
@@ -211,13 +209,10 @@ func (w *work) gapRank(p float64) float64 {
 			n++
 		}
 	}
-	need := int(p*float64(n)) + 1
-	for b, c := range count {
-		if need -= c; need <= 0 {
-			return math.Exp2((float64(b) + 0.5) / 8)
-		}
+	if n == 0 {
+		return slowestWithin
 	}
-	return slowestWithin
+	return binMiddle(binRank(&count, p))
 }
 
 // looksMerged reports whether flush group j and the one before it look as if
@@ -246,7 +241,7 @@ func (w *work) looksMerged(j int, limit float64) bool {
 func (w *work) merge(ms []member, usual float64, s Settings) {
 	w.regime = paced
 	ratio, ok := w.returnRatio(ms)
-	many := ok && ratio < 0.5
+	many := ok && ratio < 0.6
 	redo := s.FlushLogAtTrxCommit != nil && *s.FlushLogAtTrxCommit == 1
 	switch d := s.SyncDelay; {
 	case d != nil && *d > 0:
@@ -270,18 +265,19 @@ func (w *work) merge(ms []member, usual float64, s Settings) {
 	w.mergePaced(usual)
 }
 
-// maxPairs bounds the pairs that are sorted.
-const maxPairs = 256
-
-// returnRatio is the ratio that merge goes by; ok is whether there are enough
-// pairs for it. On the way it counts the fewest groups that are proven, by the
-// greedy scan of bound.
+// returnRatio is the ratio that merge goes by, of the pairs whose flush groups
+// are neither unusually near nor unusually far apart: the mean of the middle
+// fifth of their times between returns, over the usual time between their ends.
+// ok is whether there are enough pairs for it.
+//
+// On the way it counts the fewest groups that are proven, by the greedy scan of
+// bound.
 func (w *work) returnRatio(ms []member) (ratio float64, ok bool) {
+	// 1. The pairs, and how far they are apart.
 	w.pairs = w.pairs[:0]
 	w.fewest = 1
-	lowest := int32(0) // first member of the greedy group
-	every, seen := 1, 0
-	groupLow := int32(0)
+	var apart [gapBins]int
+	lowest, groupLow := int32(0), int32(0) // first members of greedy groups
 	for j := range w.groups {
 		g := &w.groups[j]
 		startLow := lowest
@@ -296,44 +292,44 @@ func (w *work) returnRatio(ms []member) (ratio float64, ok bool) {
 		}
 		together := j > 0 && startLow == groupLow && !g.forced
 		groupLow = startLow
-		if j == 0 || !together || g.returns == 0 || w.groups[j-1].returns == 0 {
+		if !together || g.returns == 0 || w.groups[j-1].returns == 0 {
 			continue
-		}
-		if seen++; seen%every != 0 {
-			continue
-		}
-		if len(w.pairs) == maxPairs {
-			for i := range maxPairs / 2 {
-				w.pairs[i] = w.pairs[2*i]
-			}
-			w.pairs = w.pairs[:maxPairs/2]
-			every *= 2
 		}
 		a := &w.groups[j-1]
-		w.pairs = append(w.pairs, pair{g.end - a.end, g.meanReturn - a.meanReturn})
+		p := pair{apart: math.Abs(g.end - a.end), returned: g.meanReturn - a.meanReturn}
+		w.pairs = append(w.pairs, p)
+		apart[gapBin(int64(p.apart))]++
 	}
 	if len(w.pairs) < 30 {
 		return 0, false
 	}
-	slices.SortFunc(w.pairs, func(a, b pair) int { return compareFloat(a.apart, b.apart) })
-	middle := w.pairs[len(w.pairs)/4 : 3*len(w.pairs)/4]
-	apart := middle[len(middle)/2].apart
-	slices.SortFunc(middle, func(a, b pair) int { return compareFloat(a.returned, b.returned) })
-	if apart <= 0 {
-		return 0, false
-	}
-	return middle[len(middle)/2].returned / apart, true
-}
+	near, usual, far := binRank(&apart, 0.25), binRank(&apart, 0.5), binRank(&apart, 0.75)
 
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
+	// 2. Of those in between the times between returns, in twentieths of the
+	// usual time between ends.
+	const halfBins = 200
+	var returned [2*halfBins + 1]int
+	n := 0
+	unit := binMiddle(usual)
+	for _, p := range w.pairs {
+		if b := gapBin(int64(p.apart)); b < near || b > far {
+			continue
+		}
+		r := math.Round(20 * p.returned / unit)
+		returned[int(max(-halfBins, min(halfBins, r)))+halfBins]++
+		n++
 	}
+
+	// 3. The mean of the middle fifth.
+	from, to := 2*n/5, 3*n/5+1
+	sum, seen := 0.0, 0
+	for b, c := range returned {
+		if inside := min(seen+c, to) - max(seen, from); inside > 0 {
+			sum += float64(inside) * float64(b-halfBins) / 20
+		}
+		seen += c
+	}
+	return sum / float64(to-from), true
 }
 
 // mergePaced merges a flush group with the one before it where the two look
@@ -493,13 +489,10 @@ func (w *work) usualReturn() float64 {
 			n++
 		}
 	}
-	need := n/2 + 1
-	for b, c := range count {
-		if need -= c; need <= 0 {
-			return math.Exp2((float64(b) + 0.5) / 8)
-		}
+	if n == 0 {
+		return math.Inf(1)
 	}
-	return math.Inf(1)
+	return binMiddle(binRank(&count, 0.5))
 }
 
 // splitSyncs divides each sync group that holds both ends of an interval in
@@ -547,6 +540,13 @@ func (w *work) limit(n int, s Settings) {
 	}
 	toward := func(limit float64) float64 { return math.Pow(syncs, 1-part) * math.Pow(limit, part) }
 	w.low, w.high = toward(lower), toward(flushes)
+	// A flush group less or more is a torn one, or two that were taken for one.
+	// Where they come faster than a redo fsync would let them there may be many
+	// of the latter.
+	w.flushHigh = 1.05*flushes + 1
+	if w.gapRank(0.05) < slowestWithin {
+		w.flushHigh = math.Cbrt(flushes * flushes * float64(n))
+	}
 	switch w.regime {
 	case paced:
 		w.low = max(w.low, syncs*2/3)
