@@ -231,7 +231,7 @@ func TestHostileClocks(t *testing.T) {
 			for i, txn := range x {
 				txn.SequenceNumber = 1<<63 - 1 - int64(len(x)-i)
 				txn.LastCommitted = -1 << 62
-				txn.CommitTime = parser.Micros(1<<55 - i)
+				txn.CommitTime = 1<<55 - parser.Micros(i)
 				txn.End = txn.Start + 1<<50
 			}
 			return x
