@@ -96,17 +96,20 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 	}
 	main := mainLog(logs)
 	if main != nil {
-		r.DependencyTracking = serverMode(main)
+		r.DependencyTracking = modeOf(logs)
 		r.DependencyTracking.Stretches = a.tracker.result()
 	} else {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}
 	r.Groups = a.groups()
+	if g := r.Groups.Sync; g != nil && g.Basis == Exact && damaged(logs) {
+		g.Basis = Estimated // what was left out may have been of these groups
+	}
 	r.Rates = a.rates.result()
 	a.warn(r, logs, main)
 	if g := r.Groups.Sync; g != nil && main != nil && !main.Relay && !a.filter.ofSome() {
-		if n, from, ok := a.settings.syncBinlog(main); ok {
-			r.Saved = saved(n, from, a.settings, g, a.transactions-a.unfinished)
+		if n, from, ok := a.settings.syncBinlog(logs); ok {
+			r.Saved = saved(n, from, a.settings, g, a.inGroups(g))
 		}
 	}
 	return r
@@ -147,7 +150,7 @@ func (a *Analyzer) groups() Groups {
 		g.Sync, g.Flush = a.estimated(*g.Bound)
 		a.rates.groups = true
 	}
-	if b.lower == b.members { // each alone, which is proven
+	if b.lower == b.members && b.members == b.all { // each alone, which is proven
 		bins := []HistogramBin{{1, b.members}}
 		g.Sync = &GroupStats{
 			Count: &b.members, Low: b.lower, High: b.members, Basis: Bounded, Method: Constraints,
@@ -172,8 +175,27 @@ func (a *Analyzer) estimated(b Bound) (sync, flush *GroupStats) {
 	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, CommitTimestamps)
 	n := float64(a.flush.groups)
 	low, high = int64(math.Cbrt(n*n*float64(b.Lower))), part(&a.flush, a.estimator.flushHigh)
-	flush = a.flush.stats(min(max(low, b.Lower), a.flush.groups), max(high, a.flush.groups), Estimated, CommitTimestamps)
+	flush = a.flush.stats(min(max(low, b.Lower, sync.Low), a.flush.groups), max(high, a.flush.groups), Estimated, CommitTimestamps)
 	return sync, flush
+}
+
+// inGroups is the number of transactions in the groups that g counts. Where
+// their sizes are known, that is all of their members, also those that the
+// window cuts off, since it is with these that they shared a sync.
+func (a *Analyzer) inGroups(g *GroupStats) int64 {
+	if g.Size == nil {
+		return a.transactions - a.unfinished
+	}
+	n := int64(0)
+	for _, b := range g.Histogram {
+		n += b.Size * b.Groups
+	}
+	return n
+}
+
+// damaged reports whether transactions may be missing from the logs.
+func damaged(logs []*parser.Log) bool {
+	return slices.ContainsFunc(logs, func(l *parser.Log) bool { return l.Damaged > 0 })
 }
 
 // mainLog is the log that stands for all where one version must: the last one

@@ -10,6 +10,7 @@ import "bgcstat/parser"
 type bound struct {
 	lower   int64 // groups proven so far
 	members int64 // reported transactions that are in a group
+	all     int64 // transactions that are in a group, reported or not
 	apart   bool  // a boundary is proven behind the last group's first transaction
 
 	log   *parser.Log
@@ -20,6 +21,7 @@ type bound struct {
 // add takes the next transaction that is in a group; chosen is whether it is
 // reported.
 func (b *bound) add(t *parser.Txn, f *facts, chosen bool) {
+	b.all++
 	if t.Log != b.log {
 		// A relay log may end anywhere in its source's groups.
 		b.apart = b.apart || b.log != nil && !t.Log.Relay

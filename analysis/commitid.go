@@ -4,7 +4,8 @@ import "bgcstat/parser"
 
 // commitIDs finds MariaDB's groups: a run of equal commit ids in one file is
 // one group, a transaction without an id is a group of one. Groups cannot
-// cross files, since the server changes files between groups.
+// cross files, since the server changes files between groups; only a relay log
+// may end anywhere.
 type commitIDs struct {
 	log   *parser.Log
 	id    uint64
@@ -14,7 +15,7 @@ type commitIDs struct {
 // add takes the next transaction that is in a group. It reports whether it is
 // the first reported one of its group.
 func (c *commitIDs) add(t *parser.Txn, chosen bool) (first bool) {
-	begins := t.Log != c.log || t.CommitID == 0 || t.CommitID != c.id
+	begins := t.Log != c.log && !t.Log.Relay || t.CommitID == 0 || t.CommitID != c.id
 	c.log, c.id = t.Log, t.CommitID
 	return c.tally.add(begins, chosen)
 }

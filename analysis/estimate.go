@@ -17,7 +17,7 @@ type member struct {
 	// returns is the next transaction of the same session, -1 for none that is
 	// known: its flush group was fetched after this one's sync.
 	returns int32
-	first   bool // of a file, which no group crosses
+	first   bool // no group goes on from the one before: a file begins, or a time is missing
 	chosen  bool // reported
 
 	newFlush, newSync bool // the estimate: it begins a group
@@ -35,24 +35,38 @@ type estimator struct {
 	// hold until it returns.
 	emit func([]member)
 
-	members  []member
-	base     int64 // ordinal of members[0]
-	log      *parser.Log
-	runStart int32 // of the run of rising sequence numbers: its first member
-	sequence []int64
-	off      bool // a transaction has no commit time: nothing is estimated
+	members     []member
+	base        int64 // ordinal of members[0]
+	log         *parser.Log
+	runStart    int32 // of the run of rising sequence numbers: its first member
+	sequence    []int64
+	off         bool // too many transactions have no commit time: nothing is estimated
+	n           int64
+	timeless    int64 // transactions without a commit time
+	last        parser.Micros
+	wasTimeless bool // the transaction before has no commit time
 
 	work work
 	// Sums over chunks, of sync groups.
 	low, high float64
 	flushHigh float64         // of flush groups
 	regimes   [nRegimes]int64 // transactions by regime
+	untold    int64           // transactions where it could not be told
 }
 
 // add takes the next transaction that is in a group.
 func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
-	if e.off = e.off || t.CommitTime <= 0; e.off {
+	if e.off {
 		return
+	}
+	e.n++
+	timeless := t.CommitTime <= 0
+	if timeless {
+		e.timeless++
+		// A log without times has none from its first transaction on.
+		if e.off = e.timeless*100 > e.n; e.off {
+			return
+		}
 	}
 	if len(e.members) == chunkSize {
 		e.flush(e.cut())
@@ -62,7 +76,12 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 		e.base = f.ordinal
 	}
 	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, first: t.Log != e.log}
-	if m.first || f.restart {
+	if timeless { // a group of its own, where it stands
+		m.time, m.first = e.last, true
+	}
+	m.first = m.first || e.wasTimeless
+	e.wasTimeless, e.last = timeless, m.time
+	if t.Log != e.log || f.restart {
 		e.log, e.runStart = t.Log, at
 	}
 	if t.HasClock {
@@ -132,6 +151,9 @@ func (e *estimator) flush(n int) {
 	e.high += e.work.high
 	e.flushHigh += e.work.flushHigh
 	e.regimes[e.work.regime] += int64(n)
+	if e.work.untold {
+		e.untold += int64(n)
+	}
 	e.emit(e.members[:n])
 	rest := copy(e.members, e.members[n:])
 	e.members = e.members[:rest]

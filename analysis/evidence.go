@@ -68,18 +68,17 @@ type prover struct {
 	raised   [4]int64
 	nRaised  int
 	first    int64 // ordinal of its first transaction
-	run      int64 // ordinal from which on sequence numbers have not gone back
+	// highThread is the highest thread id of this server's sessions so far, which
+	// numbers them in order; lastThread is what it was before this file, 0 where
+	// that was not read.
+	highThread, lastThread uint32
+	run                    int64 // ordinal from which on sequence numbers have not gone back
 
 	facts facts // of the current transaction
 
 	contradictions int64
 	contradiction  parser.Pos
 }
-
-// earlyTransactions is how far into a file E5 reaches: a stale number that is
-// lower than the sequence number is at most that far from it, and no group
-// holds more transactions.
-const earlyTransactions = 1000
 
 type previousTxn struct {
 	sequence   int64 // 0 where it has no clock
@@ -97,6 +96,7 @@ func (p *prover) of(t *parser.Txn) *facts {
 		p.previous = previousTxn{}
 		p.starting = t.Log.ServerStarted
 		p.nRaised = 0
+		p.lastThread = p.highThread
 	}
 	f := &p.facts
 	*f = facts{ordinal: p.ordinal, restart: t.HasClock && t.SequenceNumber <= p.previous.sequence}
@@ -126,20 +126,25 @@ func (p *prover) isSecondHalf(t *parser.Txn) bool {
 }
 
 // session finds the session's transaction before t, and remembers t. fresh is
-// whether t is the session's first in this file, as far as is known.
+// whether t may be the first in this file of a session that is older.
 func (p *prover) session(t *parser.Txn, f *facts) (fresh bool) {
 	if !t.HasThreadID {
-		return false
+		return true
 	}
-	s := p.sessions.of(t.ThreadID)
+	local := t.Local()
+	s := p.sessions.of(sessionID{t.ServerID, t.ThreadID, local})
 	before := *s
 	s.ordinal, s.time, s.start, s.number = p.ordinal, t.EventTime, t.Start, t.SequenceNumber
 	f.threadBefore = before.ordinal
-	fresh = before.ordinal < p.first
-	if before.ordinal == 0 || p.noSessions || !t.Local() || s.distrusted {
+	// A connection made since the file began has no number of the file before.
+	fresh = before.ordinal < p.first && (p.lastThread == 0 || t.ThreadID <= p.lastThread)
+	if local {
+		p.highThread = max(p.highThread, t.ThreadID)
+	}
+	if before.ordinal == 0 || p.noSessions || !local || s.distrusted {
 		return fresh
 	}
-	if t.EventTime < before.time && !fresh {
+	if t.EventTime < before.time && before.ordinal >= p.first {
 		// A session's statements do not begin before those it has committed.
 		s.distrusted = true
 		if p.contradictions++; p.contradictions == 1 {
@@ -163,7 +168,7 @@ func (p *prover) clockProves(t *parser.Txn, freshSession bool) bool {
 		return false
 	case v.AtLeast(8, 0, 0) && slices.Contains(p.raised[:min(p.nRaised, len(p.raised))], t.LastCommitted): // E3, E4
 		return false
-	case v.AtLeast(5, 7, 22) && !v.AtLeast(8, 4, 0) && !t.Log.ServerStarted && t.SequenceNumber <= earlyTransactions && freshSession: // E5
+	case v.AtLeast(5, 7, 22) && !v.AtLeast(8, 4, 0) && !t.Log.ServerStarted && freshSession: // E5
 		// Whether the mode is WRITESET_SESSION is not known from the version.
 		return false
 	}

@@ -53,22 +53,14 @@ const slowestWithin = 50
 // is large.
 const copyRate = 1000
 
-// split is the threshold between the gaps inside flush groups and those
-// between them.
-type split struct {
-	threshold int64 // microseconds; a longer gap is a boundary
-	// clear: the two kinds of gap are well apart, as redo fsyncs set them. So
-	// they are with innodb_flush_log_at_trx_commit=1, and hardly are without.
-	clear bool
-}
-
-// splitGaps divides gaps in two so that their logarithms differ as much as can
+// splitGaps gives the threshold between the gaps inside flush groups and those
+// between them, in microseconds; a longer gap is a boundary. It divides gaps in two so that their logarithms differ as much as can
 // be between the two and as little within (Otsu's method, which is 2-means in
 // one dimension). The threshold is the middle of the two means. Gaps of one
 // kind, as where every transaction is alone, would be divided somewhere too,
 // so there must be a valley: between the two peaks of the histogram a place
 // less than half as high as the lower one.
-func splitGaps(gaps []int64) split {
+func splitGaps(gaps []int64) int64 {
 	var count [gapBins]int64
 	for _, g := range gaps {
 		count[gapBin(g)]++
@@ -78,7 +70,7 @@ func splitGaps(gaps []int64) split {
 		n += float64(c)
 		sum += float64(c) * float64(b)
 	}
-	one := split{threshold: slowestWithin}
+	const one = slowestWithin
 	if n < 32 {
 		return one
 	}
@@ -125,5 +117,5 @@ func splitGaps(gaps []int64) split {
 	if 2*valley > lower {
 		return one
 	}
-	return split{threshold: int64(math.Exp2((middle + 0.5) / 8)), clear: 8*valley < lower}
+	return int64(math.Exp2((middle + 0.5) / 8))
 }

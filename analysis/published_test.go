@@ -133,7 +133,7 @@ func TestPublishedClocks(t *testing.T) {
 // F4: 7 and 3 µs apart after a start of the server, when the clock still reads
 // as unset. Nothing proves a boundary.
 func TestPublishedStart(t *testing.T) {
-	l := mysql(parser.Version{Major: 8, Minor: 0, Patch: 25})
+	l := mysql(parser.Version{Major: 8, Minor: 4})
 	l.ServerStarted = true
 	rows := []clock{{0, 1}, {1, 2}, {2, 3}}
 	if b := analyze(logOf(l, rows)).Groups.Bound; *b != (analysis.Bound{Lower: 1, Upper: 3}) {

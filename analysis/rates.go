@@ -15,7 +15,7 @@ type rates struct {
 	lastFrom, lastTo parser.Micros
 
 	start, end parser.Micros // of all reported transactions that have a time
-	coarse     bool          // a time is of an event header: whole seconds
+	n, headers int64         // times, and those of them that are of an event header: whole seconds
 	groups     bool          // sync groups are counted
 }
 
@@ -40,8 +40,9 @@ func (r *rates) add(t *parser.Txn, groupBegun bool) {
 	if at <= 0 {
 		return
 	}
+	r.n++
 	if t.CommitTime == 0 {
-		r.coarse = true
+		r.headers++
 	}
 	if r.buckets == nil {
 		r.buckets = make(map[int64]*bucket)
@@ -96,6 +97,9 @@ func (r *rates) widen(width int) {
 	r.buckets, r.width, r.last = wide, width, nil
 }
 
+// coarse reports whether times are whole seconds, but for a few.
+func (r *rates) coarse() bool { return 100*r.headers > r.n }
+
 // window gives the stretch of time; nil where there is none.
 func (r *rates) window() *Window {
 	if r.buckets == nil {
@@ -105,7 +109,7 @@ func (r *rates) window() *Window {
 		Start: newTime(r.start), End: newTime(r.end),
 		Seconds: float64(r.end-r.start) / 1e6, Clock: ClockCommit,
 	}
-	if r.coarse {
+	if r.coarse() {
 		w.Clock = ClockHeader
 	}
 	return w
@@ -123,7 +127,7 @@ func (r *rates) result() *Rates {
 	fits := func(most int64) bool { return span/widths[width] < most }
 	for width < len(widths)-1 {
 		long := span >= 30e6
-		if (r.coarse || long) && width < oneSecond || long && !fits(600) || !long && !fits(200) {
+		if (r.coarse() || long) && width < oneSecond || long && !fits(600) || !long && !fits(200) {
 			width++
 			continue
 		}

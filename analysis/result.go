@@ -171,6 +171,7 @@ type Stretch struct {
 	Observed     Observed   `json:"observed"`
 	Certainty    Certainty  `json:"certainty"`
 	Reason       string     `json:"reason,omitempty"` // where nothing is proven
+	Proofs       int64      `json:"proofs,omitempty"` // transactions that prove it
 	Evidence     []Evidence `json:"evidence,omitempty"`
 }
 
@@ -229,6 +230,7 @@ type SavedSync struct {
 	GroupedLow         int64    `json:"grouped_low"`
 	GroupedHigh        int64    `json:"grouped_high"`
 	SavedByGrouping    *int64   `json:"saved_by_grouping,omitempty"`
+	SavedByGroupingMin int64    `json:"saved_by_grouping_min"`
 	SavedByGroupingMax int64    `json:"saved_by_grouping_max"`
 	Share              *float64 `json:"share,omitempty"` // of Alone
 	ShareMax           float64  `json:"share_max"`

@@ -22,15 +22,20 @@ type Settings struct {
 // syncBinlog gives sync_binlog and where it is known from. Since MySQL 5.7.7
 // it is 1 by default; MariaDB and older MySQL default to 0, which nobody who
 // cares leaves it at, so there it is not known.
-func (s Settings) syncBinlog(l *parser.Log) (n int64, from string, ok bool) {
-	switch {
-	case s.SyncBinlog != nil:
+func (s Settings) syncBinlog(logs []*parser.Log) (n int64, from string, ok bool) {
+	if s.SyncBinlog != nil {
 		return *s.SyncBinlog, "flag", true
-	case l.Flavor == parser.MySQL && l.Version.AtLeast(5, 7, 7):
-		return 1, fmt.Sprintf("default of %d.%d", l.Version.Major, l.Version.Minor), true
-	default:
-		return 0, "", false
 	}
+	for _, l := range logs {
+		if l.Flavor == 0 {
+			continue
+		}
+		if l.Flavor != parser.MySQL || !l.Version.AtLeast(5, 7, 7) {
+			return 0, "", false
+		}
+		from = fmt.Sprintf("default of %d.%d", l.Version.Major, l.Version.Minor)
+	}
+	return 1, from, from != ""
 }
 
 // saved compares the binlog syncs of transactions alone with those of groups.
@@ -39,17 +44,18 @@ func (s Settings) syncBinlog(l *parser.Log) (n int64, from string, ok bool) {
 // in its count the log begins is not known, which is a sync more or less.
 func saved(n int64, from string, s Settings, g *GroupStats, transactions int64) *Saved {
 	out := &Saved{Assumes: Assumes{SyncBinlog: n, FlushLogAtTrxCommit: s.FlushLogAtTrxCommit, From: from}}
-	syncs := func(groups int64) int64 {
+	syncs := func(groups, phase int64) int64 {
 		if n == 0 {
 			return 0 // never on commit
 		}
-		return groups / n
+		return (groups + phase) / n
 	}
 	b := &SavedSync{
-		Alone: syncs(transactions), GroupedLow: syncs(g.Low), GroupedHigh: syncs(g.High),
+		Alone: syncs(transactions, 0), GroupedLow: syncs(g.Low, 0), GroupedHigh: syncs(g.High, max(n-1, 0)),
 		Basis: g.Basis, Method: g.Method,
 	}
-	if n > 1 && b.Basis == Exact {
+	b.GroupedHigh = min(b.GroupedHigh, max(b.Alone, b.GroupedLow))
+	if n > 1 {
 		b.Basis = Estimated
 	}
 	share := func(part int64) float64 {
@@ -58,10 +64,10 @@ func saved(n int64, from string, s Settings, g *GroupStats, transactions int64) 
 		}
 		return float64(part) / float64(b.Alone)
 	}
-	b.SavedByGroupingMax = b.Alone - b.GroupedLow
+	b.SavedByGroupingMin, b.SavedByGroupingMax = b.Alone-b.GroupedHigh, b.Alone-b.GroupedLow
 	b.ShareMax = share(b.SavedByGroupingMax)
 	if g.Count != nil {
-		grouped := syncs(*g.Count)
+		grouped := syncs(*g.Count, 0)
 		byGrouping, byShare := b.Alone-grouped, share(b.Alone-grouped)
 		bySetting := *g.Count - grouped
 		b.Grouped, b.SavedByGrouping, b.Share, b.SavedBySyncBinlog = &grouped, &byGrouping, &byShare, &bySetting

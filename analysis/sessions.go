@@ -10,17 +10,24 @@ const maxSessions = 100_000
 // sessions remembers the last transaction of each session. Memory follows the
 // sessions that are active, also where each transaction has its own.
 type sessions struct {
-	index map[uint32]int32 // into states, by thread id
+	index map[sessionID]int32 // into state
 	state []session
 	now   int64 // ordinal of the current transaction, from 1
-	// recent is where in state a thread was found last, by the low bits of its
-	// id: it saves most look-ups in index.
+	// recent is where in state a session was found last, by the low bits of its
+	// thread id: it saves most look-ups in index.
 	recent [1024]int32
+}
+
+// sessionID tells sessions apart. Thread ids are small numbers on every server,
+// so that those of replicated transactions are others'.
+type sessionID struct {
+	server, thread uint32
+	local          bool
 }
 
 // session is the last transaction of a session.
 type session struct {
-	thread  uint32
+	id      sessionID
 	ordinal int64         // of that transaction, 0 for none
 	start   int64         // its place in its log
 	number  int64         // its sequence number, 0 for none
@@ -30,25 +37,25 @@ type session struct {
 	distrusted bool
 }
 
-// of gives the state of a thread, made new where there is none.
-func (s *sessions) of(thread uint32) *session {
-	slot := &s.recent[thread%uint32(len(s.recent))]
-	if i := int(*slot); i < len(s.state) && s.state[i].thread == thread {
+// of gives the state of a session, made new where there is none.
+func (s *sessions) of(id sessionID) *session {
+	slot := &s.recent[id.thread%uint32(len(s.recent))]
+	if i := int(*slot); i < len(s.state) && s.state[i].id == id {
 		return &s.state[i]
 	}
-	if i, ok := s.index[thread]; ok {
+	if i, ok := s.index[id]; ok {
 		*slot = i
 		return &s.state[i]
 	}
 	if s.index == nil {
-		s.index = make(map[uint32]int32)
+		s.index = make(map[sessionID]int32)
 	}
 	if len(s.state) >= maxSessions {
 		s.prune()
 	}
 	*slot = int32(len(s.state))
-	s.index[thread] = *slot
-	s.state = append(s.state, session{thread: thread})
+	s.index[id] = *slot
+	s.state = append(s.state, session{id: id})
 	return &s.state[len(s.state)-1]
 }
 
@@ -60,7 +67,7 @@ func (s *sessions) prune() {
 	clear(s.index)
 	for _, st := range s.state {
 		if st.ordinal > oldest {
-			s.index[st.thread] = int32(len(kept))
+			s.index[st.id] = int32(len(kept))
 			kept = append(kept, st)
 		}
 	}

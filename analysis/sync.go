@@ -16,6 +16,7 @@ type work struct {
 
 	enough    int64 // transactions that end a wait, 0 for no such number
 	regime    regime
+	untold    bool    // whether flush groups merge cannot be told: no sessions come back
 	syncs     int     // sync groups in the chunk
 	fewest    float64 // sync groups that the proven intervals allow
 	low, high float64 // limits on the number of sync groups in the chunk
@@ -62,10 +63,10 @@ const (
 func (w *work) run(ms []member, n int, s Settings) {
 	// 1. Flush groups: a gap longer than the threshold, or a proven boundary.
 	w.measureGaps(ms[:n])
-	sp := splitGaps(w.gaps[1:n])
+	threshold := splitGaps(w.gaps[1:n])
 	for i := range n {
 		ms[i].newSync = false
-		ms[i].newFlush = i == 0 || ms[i].first || w.gaps[i] > sp.threshold
+		ms[i].newFlush = i == 0 || ms[i].first || w.gaps[i] > threshold
 	}
 	w.splitFlushes(ms[:n])
 
@@ -241,8 +242,14 @@ func (w *work) looksMerged(j int, limit float64) bool {
 func (w *work) merge(ms []member, usual float64, s Settings) {
 	w.regime = paced
 	ratio, ok := w.returnRatio(ms)
-	many := ok && ratio < 0.6
-	redo := s.FlushLogAtTrxCommit != nil && *s.FlushLogAtTrxCommit == 1
+	most := 0.6
+	f := s.FlushLogAtTrxCommit
+	redo := f != nil && *f == 1
+	if f != nil && *f != 1 {
+		most = 0.85 // nothing sets the pace: it takes less to show that they merge
+	}
+	many := ok && ratio < most
+	w.untold = !ok && (s.SyncDelay == nil || f == nil)
 	switch d := s.SyncDelay; {
 	case d != nil && *d > 0:
 		w.regime = delayed
@@ -530,7 +537,8 @@ func (w *work) splitSyncs(ms []member) {
 // so there the interval reaches all of the way up, and down no further than two
 // thirds of the estimate: even where no session shows anything, syncs that slow
 // would be seen to hold up every other flush group. With a delay the fewest
-// that are proven are near.
+// that are proven are near; and where it cannot be told whether flush groups
+// merge at all, nothing less than these is excluded.
 func (w *work) limit(n int, s Settings) {
 	syncs, lower := float64(w.syncs), w.fewest
 	flushes := float64(len(w.groups))
@@ -554,5 +562,8 @@ func (w *work) limit(n int, s Settings) {
 	case delayed:
 		w.low = lower
 	default:
+	}
+	if w.untold {
+		w.low = lower
 	}
 }

@@ -31,6 +31,22 @@ func serverMode(l *parser.Log) DependencyTracking {
 	return d
 }
 
+// modeOf is the mode that all logs agree in.
+func modeOf(logs []*parser.Log) DependencyTracking {
+	d := DependencyTracking{}
+	for _, l := range logs {
+		if l.Flavor == 0 {
+			continue
+		}
+		if m := serverMode(l); d.ServerMode == "" {
+			d = m
+		} else if m.ServerMode != d.ServerMode {
+			return DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
+		}
+	}
+	return d
+}
+
 // Rules of evidence.
 const (
 	ruleSession = "same-session"
@@ -69,6 +85,7 @@ type window struct {
 	end            int64 // in log, behind its last
 	n              int64 // transactions with a clock
 	pairs          int64 // of them, those with one before in their session in this file
+	proofs         int64 // transactions that prove write sets, by one rule or the other
 	session        Evidence
 	second         Evidence
 	serial         int64 // parent is the transaction before
@@ -98,6 +115,7 @@ func (k *tracker) add(t *parser.Txn, f *facts) (proof bool) {
 	if t.Log != k.log || f.restart {
 		k.log = t.Log
 		k.seconds = clockSeconds{}
+		k.window.lastStart = 0
 	}
 	if !t.HasClock || t.LastCommitted >= t.SequenceNumber {
 		return false
@@ -138,15 +156,18 @@ func (k *tracker) add(t *parser.Txn, f *facts) (proof bool) {
 		}
 	}
 	distance := t.SequenceNumber - t.LastCommitted
-	if distance == 1 && w.n > 1 {
+	if distance == 1 && w.lastStart > 0 && t.LastCommitted > 0 {
 		w.serial++
 		example(&w.serialExample, ruleSerial, w.lastStart, "the later one's parent is the transaction just before it")
 	}
-	if distance > farFactor*max(w.sessions, 8) && t.LastCommitted > 0 && w.n > 1 {
+	if distance > farFactor*max(w.sessions, 8) && t.LastCommitted > 0 && w.lastStart > 0 {
 		w.far++
 		example(&w.farExample, ruleFar, w.lastStart, "the later one's parent is many times further back than there are sessions")
 	}
 	w.lastStart = t.Start
+	if proof {
+		w.proofs++
+	}
 	if t.CommitTime > 0 && t.Local() {
 		k.seconds.add(t.CommitTime, t.LastCommitted, t.Start)
 	}
@@ -169,9 +190,11 @@ func (k *tracker) close() {
 		last := &k.done[n-1]
 		short := w.n < windowSize/4 && s.Certainty != Proven
 		if last.Observed == s.Observed && last.Certainty == s.Certainty || short || n >= maxStretches {
-			last.End, last.Transactions = s.End, last.Transactions+s.Transactions
-			for _, e := range s.Evidence {
-				last.addEvidence(e)
+			last.End, last.Transactions, last.Proofs = s.End, last.Transactions+s.Transactions, last.Proofs+s.Proofs
+			if last.Observed == s.Observed {
+				for _, e := range s.Evidence {
+					last.addEvidence(e)
+				}
 			}
 			return
 		}
@@ -191,7 +214,7 @@ func (s *Stretch) addEvidence(e Evidence) {
 
 // judge says what a window shows.
 func (w *window) judge() Stretch {
-	s := Stretch{Start: w.start, End: Position{w.log.Name, w.end}, Transactions: w.n, Observed: NotDistinguishable, Certainty: Unknown}
+	s := Stretch{Start: w.start, End: Position{w.log.Name, w.end}, Transactions: w.n, Proofs: w.proofs, Observed: NotDistinguishable, Certainty: Unknown}
 	add := func(e Evidence) {
 		if e.Count > 0 {
 			s.Evidence = append(s.Evidence, e)

@@ -66,9 +66,12 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	if r.Window != nil && r.Window.Clock == ClockHeader {
 		add("header-times", 1, start, "times are those of event headers: whole seconds, when a statement began, not when it was committed")
 	}
+	if g := r.Groups.Sync; g != nil && g.Method == CommitID && damaged(logs) {
+		add("damaged-groups", 1, start, "transactions were left out as damaged: groups that they were in are smaller than they were, or in two parts")
+	}
 	if a.filter.ofSome() {
 		add("filtered", 1, start, "groups hold transactions that the filters left out; sizes count all members, and fsyncs saved are not shown for a part of them")
-	} else if _, _, ok := a.settings.syncBinlog(main); !ok && !main.Relay && r.Groups.Sync != nil {
+	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && !main.Relay && r.Groups.Sync != nil {
 		add("sync-binlog-unknown", 1, start, "sync_binlog is not known and defaults to 0 in %s: fsyncs saved are not shown; state it with --sync-binlog", serverName(main))
 	}
 }
@@ -88,7 +91,7 @@ func (a *Analyzer) warnLegacy(r *Result, add func(string, int64, parser.Pos, str
 		add("last-committed-off", 1, parser.Pos{}, "counting equal values of last_committed gives %d groups, where %d are %s: %.2g times as many", *lc.Distinct, *sync.Count, sync.Basis, float64(*lc.Distinct)/float64(*sync.Count))
 	}
 	if n := a.lastCommitted.farRuns; n > 0 {
-		add("last-committed-seconds-apart", n, a.lastCommitted.firstFar, "transactions with the same last_committed, one behind the other, were committed up to %.1f s apart: they cannot have shared an fsync", float64(a.lastCommitted.longest)/1e6)
+		add("last-committed-seconds-apart", n, a.lastCommitted.firstFar, "transactions with the same last_committed, one behind the other, were committed up to %.1f s apart: they can hardly have shared an fsync", float64(a.lastCommitted.longest)/1e6)
 	}
 	observed := slices.ContainsFunc(r.DependencyTracking.Stretches, func(s Stretch) bool {
 		return s.Certainty == Proven
@@ -109,21 +112,25 @@ func (a *Analyzer) warnEstimate(r *Result, main *parser.Log, add func(string, in
 	c := a.clock
 	add("clock-stepped-back", c.backSteps, c.firstStep, "commit times go back: the server's clock was set, or a tool rewrote the log; groups around these places are uncertain")
 	if 2*c.regrouped > c.ownServer {
-		add("group-replication", c.regrouped, parser.Pos{}, "transactions of this server were stamped before it wrote them, as Group Replication does: last_committed and sessions are taken for what they are, sessions for no proof")
+		add("group-replication", c.regrouped, parser.Pos{}, "transactions of this server carry an earlier time than that at which it wrote them, as Group Replication gives them: their sessions are taken for no proof")
 	}
 	e := &a.estimator
 	if e.off {
 		if r.Clock.TransactionsWith > 0 && r.Groups.Sync != nil && r.Groups.Sync.Basis == Bounded {
-			add("no-commit-times", 1, parser.Pos{}, "the log has transactions without commit times (they came with MySQL 8.0.1): groups cannot be estimated, only bounded")
+			add("no-commit-times", e.timeless, parser.Pos{}, "the log has transactions without commit times (they came with MySQL 8.0.1): groups cannot be estimated, only bounded")
 		}
 		return
 	}
 	if r.Groups.Sync == nil || r.Groups.Sync.Basis != Estimated {
 		return
 	}
+	add("no-commit-times", e.timeless, parser.Pos{}, "transactions without a commit time: each is taken for a group of its own")
 	all := e.regimes[paced] + e.regimes[delayed] + e.regimes[unpaced]
 	if n := e.regimes[delayed]; 10*n > all {
 		add("delayed-syncs", n, parser.Pos{}, "transactions are in stretches where syncs were held up and many flush groups share one: binlog_group_commit_sync_delay, a wait for a semi-synchronous replica, or a slow disk; a file cannot tell which")
+	}
+	if n := e.untold; 10*n > all {
+		add("sessions-show-nothing", n, parser.Pos{}, "transactions are in stretches where too few sessions come back to tell whether syncs were held up: the number of sync groups may be anything from the bound to the number of flush groups; state --binlog-group-commit-sync-delay and --flush-log-at-trx-commit")
 	}
 	if n := e.regimes[unpaced]; 10*n > all {
 		add("weak-timestamps", n, parser.Pos{}, "transactions are in stretches where flush groups came faster than syncs, as with innodb_flush_log_at_trx_commit 0 or 2: the number of sync groups is less certain there, and which transactions shared one is a guess")

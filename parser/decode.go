@@ -305,17 +305,11 @@ func isWord(text []byte, word string) bool {
 }
 
 // firstWords gives the first two words of a statement, at most 16 bytes of
-// each, comments in front of them left out.
+// each. Comments in front of them are left out; what is in an executable
+// comment (/*!50100 ... */) counts.
 func firstWords(text []byte) (w [2][]byte) {
 	for i := range w {
-		text = bytes.TrimLeft(text, " \t\r\n(")
-		for bytes.HasPrefix(text, []byte("/*")) {
-			end := bytes.Index(text, []byte("*/"))
-			if end < 0 {
-				return w
-			}
-			text = bytes.TrimLeft(text[end+2:], " \t\r\n(")
-		}
+		text = skipComments(text)
 		end := bytes.IndexAny(text, " \t\r\n(`/;'")
 		if end < 0 {
 			end = len(text)
@@ -324,6 +318,30 @@ func firstWords(text []byte) (w [2][]byte) {
 		text = text[end:]
 	}
 	return w
+}
+
+// skipComments goes to the first word of text.
+func skipComments(text []byte) []byte {
+	for {
+		text = bytes.TrimLeft(text, " \t\r\n(")
+		var end []byte
+		switch {
+		case bytes.HasPrefix(text, []byte("/*!")):
+			text = bytes.TrimLeft(text[3:], "0123456789")
+			continue
+		case bytes.HasPrefix(text, []byte("/*")):
+			end = []byte("*/")
+		case bytes.HasPrefix(text, []byte("#")), bytes.HasPrefix(text, []byte("-- ")):
+			end = []byte("\n")
+		default:
+			return text
+		}
+		at := bytes.Index(text, end)
+		if at < 0 {
+			return nil
+		}
+		text = text[at+len(end):]
+	}
 }
 
 // fold reports whether word is one of these, in any case. It allocates nothing.
@@ -339,7 +357,7 @@ func fold(word []byte, these ...string) bool {
 // raisesClock reports whether a lone statement is one of those after which
 // MySQL 8.0 and later raise last_committed to the statement's own number
 // (exception E3; sql/rpl_trx_tracking.cc and its callers). What only looks like
-// one makes a bound weaker, never wrong.
+// one makes a bound weaker.
 func raisesClock(text []byte) bool {
 	w := firstWords(text)
 	switch {
@@ -348,7 +366,17 @@ func raisesClock(text []byte) bool {
 	case fold(w[0], "CREATE", "ALTER", "DROP") && fold(w[1], "DATABASE", "SCHEMA"):
 		return true
 	case fold(w[0], "ALTER") && fold(w[1], "TABLE"):
-		return bytes.Contains(text, []byte("PARTITION")) || bytes.Contains(text, []byte("partition"))
+		return containsFold(text, "PARTITION")
+	}
+	return false
+}
+
+// containsFold reports whether text contains word, in any case.
+func containsFold(text []byte, word string) bool {
+	for ; len(text) >= len(word); text = text[1:] {
+		if fold(text[:len(word)], word) {
+			return true
+		}
 	}
 	return false
 }

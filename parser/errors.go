@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// A fault in the input wraps one of these. They are what a caller may decide
-// on; the text around them is for people.
+// A fault that ends a log wraps one of these, or an error of the operating
+// system or of a decompressor. They are what a caller may decide on; the text
+// around them is for people. A bad checksum ends nothing: see Log.Damaged.
 var (
 	// ErrNotBinlog: the file is empty or does not begin with a binlog's magic number.
 	ErrNotBinlog = errors.New("not a binlog")
@@ -14,8 +15,6 @@ var (
 	// It is deliberately not io.ErrUnexpectedEOF: an archive that is cut short
 	// gives that one, from inside its decompressor.
 	ErrTruncated = errors.New("truncated")
-	// ErrChecksum: an event's CRC32 is wrong while the framing around it holds.
-	ErrChecksum = errors.New("bad checksum")
 	// ErrCorrupt: the framing is lost, or an event's body contradicts itself.
 	ErrCorrupt = errors.New("corrupt")
 	// ErrEncrypted: the bytes from here on are encrypted; only a server can read them.

@@ -100,7 +100,7 @@ func (f *Files) open() bool {
 		f.blocks = f.start(in)
 	}
 	f.waiting = nil
-	if f.ahead && f.next < len(f.inputs) && f.inputs[f.next].stdin == nil {
+	if f.ahead && f.next < len(f.inputs) && f.inputs[f.next].stream == nil {
 		f.waiting = f.start(f.inputs[f.next])
 	}
 	f.reader = newReader(f.blocks, in.Head.Name, f.names, f.payload)
@@ -115,7 +115,9 @@ func (f *Files) finish() {
 	f.blocks.close()
 	f.reader, f.blocks = nil, nil
 	if n := len(f.logs); n > 1 {
-		checkJoint(f.logs[n-2], f.logs[n-1])
+		a, b := f.logs[n-2], f.logs[n-1]
+		checkJoint(a, b)
+		a.PreviousGTIDs, a.GTIDs = nil, nil // sets may be large, and logs many
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -39,8 +40,8 @@ type Input struct {
 	Head *Log
 	Err  error
 
-	head  []byte    // the first bytes of the log
-	stdin io.Reader // decompressed, nothing read yet
+	identity string    // of the log: see identify
+	stream   io.Reader // standard input or a pipe, decompressed, nothing read yet
 }
 
 // headSize is how much of a log is looked at to tell one from another.
@@ -98,55 +99,71 @@ func newInput(path string, stdin io.Reader) *Input {
 	in := &Input{Path: path, Head: &Log{Name: path}}
 	if path == Stdin {
 		in.Head.Name = "stdin"
-		src, err := decompress(stdin)
-		if err != nil {
-			in.Err = err
-			return in
-		}
-		buffered := bufio.NewReaderSize(src, headSize)
-		in.head, _ = buffered.Peek(headSize)
-		in.head = bytes.Clone(in.head)
-		in.stdin = buffered
-	} else {
-		in.Err = in.readHead()
 	}
-	if in.Err == nil {
-		r := NewReader(bytes.NewReader(in.head), in.Head.Name, Options{NoChecksums: true})
+	var head []byte
+	if head, in.Err = in.readHead(stdin); in.Err == nil {
+		r := NewReader(bytes.NewReader(head), in.Head.Name, Options{NoChecksums: true})
 		_, _ = r.Next() // what is wrong with the log is said when it is read
 		in.Head = r.Log()
+		in.identity = identify(in.Head, head)
 	}
 	return in
 }
 
-func (in *Input) readHead() error {
+// readHead gives the beginning of the log. What cannot be opened twice stays
+// open, with its beginning unread.
+func (in *Input) readHead(stdin io.Reader) ([]byte, error) {
+	src := stdin
+	if in.Path != Stdin {
+		info, err := os.Stat(in.Path)
+		if err != nil {
+			return nil, plainPathError(err)
+		}
+		if info.Mode().IsRegular() {
+			return in.readFileHead()
+		}
+		if info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) == 0 {
+			return nil, errors.New("not a file")
+		}
+		if src, err = os.Open(in.Path); err != nil {
+			return nil, plainPathError(err)
+		}
+	}
+	src, err := decompress(src)
+	if err != nil {
+		return nil, err
+	}
+	buffered := bufio.NewReaderSize(src, headSize)
+	head, _ := buffered.Peek(headSize)
+	in.stream = buffered
+	return bytes.Clone(head), nil
+}
+
+func (in *Input) readFileHead() ([]byte, error) {
 	src, err := in.open(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer src.Close()
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(src, head)
-	in.head = head[:n]
 	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
-		return plainPathError(err)
+		return nil, plainPathError(err)
 	}
-	return nil
+	return head[:n], nil
 }
 
 // open gives the log's bytes, decompressed. Bytes read from the disk are added
 // to read.
 func (in *Input) open(read *atomic.Int64) (io.ReadCloser, error) {
-	if in.stdin != nil {
-		return io.NopCloser(in.stdin), nil
+	if in.stream != nil {
+		return io.NopCloser(in.stream), nil
 	}
 	file, err := os.Open(in.Path)
 	if err != nil {
 		return nil, plainPathError(err)
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() && info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) == 0 {
-		err = errors.New("not a file")
-	}
 	if err != nil {
 		file.Close()
 		return nil, plainPathError(err)
@@ -200,6 +217,8 @@ func decompress(src io.Reader) (io.Reader, error) {
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxArchiveWindow))
+	case bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X'}), bytes.HasPrefix(magic, []byte("BZh")), bytes.HasPrefix(magic, []byte("PK\x03\x04")):
+		return nil, fault(ErrNotBinlog, "an archive of a kind that is not read (.gz and .zst are): decompress it first")
 	default:
 		return buffered, nil
 	}
@@ -227,10 +246,14 @@ func logsInDir(dir string) ([]string, error) {
 	}
 	var binlogs, relays []string
 	for _, e := range entries {
-		if _, _, ok := splitName(e.Name()); !ok || e.IsDir() {
+		path := filepath.Join(dir, e.Name())
+		if _, _, ok := splitName(e.Name()); !ok {
 			continue
 		}
-		if path := filepath.Join(dir, e.Name()); nameTellsRelay(path) {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			continue // opening a pipe here could wait for ever
+		}
+		if nameTellsRelay(path) {
 			relays = append(relays, path)
 		} else {
 			binlogs = append(binlogs, path)
@@ -313,7 +336,7 @@ func inLogOrder(inputs []*Input) {
 func checkRepeats(inputs []*Input) error {
 	seen := make(map[string]string, len(inputs))
 	for _, in := range inputs {
-		key := in.identity()
+		key := in.identity
 		if key == "" {
 			continue
 		}
@@ -325,22 +348,22 @@ func checkRepeats(inputs []*Input) error {
 	return nil
 }
 
-// identity is what two copies of a log share and two logs do not: the format
-// event, but for its in-use flag and so its checksum, and what follows. It is
+// identify gives what two copies of a log share and two logs do not: the hash
+// of the format event, but for its in-use flag, and of what follows. It is
 // empty where a log holds too little to tell.
-func (in *Input) identity() string {
-	if in.Err != nil || in.Head.Flavor == 0 {
+func identify(l *Log, head []byte) string {
+	if l.Flavor == 0 {
 		return ""
 	}
 	const flags = 4 + 17
-	head := bytes.Clone(in.head)
 	first := 4 + int(le32(head[4+9:]))
 	if first >= len(head) {
 		return ""
 	}
 	head[flags] &^= flagInUse
 	// An open log may have been copied twice, the second time longer.
-	return string(head[:min(len(head), first+1024)])
+	sum := sha256.Sum256(head[:min(len(head), first+1024)])
+	return string(sum[:])
 }
 
 // ByServer parts inputs by the server that wrote them, and relay logs from

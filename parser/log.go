@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -185,10 +186,10 @@ func (l *Log) knowsChecksums() bool {
 	return l.Version.AtLeast(5, 6, 1)
 }
 
-// nameTellsRelay reports whether a file's name is one that servers give to relay logs.
-func nameTellsRelay(name string) bool {
-	return strings.Contains(strings.ToLower(path.Base(name)), "relay")
-}
+// relayName is a name that servers give to relay logs, HOST-relay-bin.000001.
+var relayName = regexp.MustCompile(`(?i)(^|[-_.])relay[-_](bin|log)(\.|$)`)
+
+func nameTellsRelay(name string) bool { return relayName.MatchString(path.Base(name)) }
 
 // notClosed turns the end of a log inside an event or a transaction into a
 // note where the server had not closed the log, and else leaves it an error.

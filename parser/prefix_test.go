@@ -15,7 +15,7 @@ import (
 
 // sentinels are what a fault in a log must wrap.
 var sentinels = []error{
-	parser.ErrNotBinlog, parser.ErrTruncated, parser.ErrChecksum, parser.ErrCorrupt,
+	parser.ErrNotBinlog, parser.ErrTruncated, parser.ErrCorrupt,
 	parser.ErrEncrypted, parser.ErrUnsupported,
 }
 

@@ -498,6 +498,10 @@ func (r *Reader) formatEvent(h header, at int64, body []byte) {
 		l.Flavor == MariaDB && l.Version.AtLeast(10, 0, 2)
 	if r.log.Flavor != 0 {
 		// A second one: a relay log holds its source's behind its own.
+		if l.Flavor != r.log.Flavor && r.log.Transactions > 0 {
+			r.stop(&Error{Pos{r.log.Name, at}, h.typ, fault(ErrCorrupt, "is of %v in the middle of a log of %v", l.Flavor, r.log.Flavor)})
+			return
+		}
 		if h.serverID != r.log.ServerID || h.flags&flagArtificial != 0 {
 			r.log.Relay = true
 		}
@@ -523,11 +527,9 @@ func (r *Reader) rotate(h header, at int64, body []byte) {
 		r.undecodable(h, at, err)
 		return
 	}
-	if h.flags&flagArtificial != 0 || h.serverID != r.log.ServerID {
-		// The source's, in a relay log.
-		if h.serverID != r.log.ServerID {
-			r.log.Relay = true
-		}
+	// The source's, in a relay log. In a binlog the server's id may have been
+	// changed while it ran.
+	if h.flags&flagArtificial != 0 || r.log.Relay && h.serverID != r.log.ServerID {
 		r.newStretch()
 		return
 	}
@@ -637,7 +639,7 @@ func (r *Reader) inTxn(h header, body []byte) (done bool, err error) {
 	case classIncident:
 		r.log.Warnings.Add("incident", t.Pos(), "the server lost writes here and said so in an incident event")
 		if r.state == opened {
-			t.Terminator = TerminatorIncident
+			t.Terminator, t.RaisesClock = TerminatorIncident, true
 			return true, nil
 		}
 	default: // counted, and of no interest
@@ -666,8 +668,7 @@ func (r *Reader) query(h header, body []byte) (done bool, err error) {
 			t.Terminator = TerminatorRollback
 			return true, nil
 		case !isWord(q.text, "BEGIN"):
-			t.StatementTime = seconds(h.time)
-			return r.innerStatement(q), nil
+			return r.innerStatement(h, q), nil
 		}
 		return false, nil
 	}
@@ -684,7 +685,7 @@ func (r *Reader) query(h header, body []byte) (done bool, err error) {
 
 // innerStatement takes a statement inside a transaction, and reports whether
 // it ends it: MariaDB opens XA COMMIT like any transaction.
-func (r *Reader) innerStatement(q statement) (done bool) {
+func (r *Reader) innerStatement(h header, q statement) (done bool) {
 	switch w := firstWords(q.text); {
 	case fold(w[0], "XA"):
 		if end := loneTerminator(q.text); end != TerminatorDDL {
@@ -693,6 +694,7 @@ func (r *Reader) innerStatement(q statement) (done bool) {
 		}
 	case fold(w[0], "SAVEPOINT", "ROLLBACK", "RELEASE"):
 	default:
+		r.txn.StatementTime = seconds(h.time)
 		r.database(q.database)
 	}
 	return false

@@ -167,7 +167,7 @@ func (t *textRows) Write(r *analysis.Row) error {
 			t.out.WriteByte('\n')
 		}
 		t.file = r.File
-		fmt.Fprintf(t.out, "# %s\n", printable(r.File))
+		fmt.Fprintf(t.out, "# %s\n", Printable(r.File))
 		fmt.Fprintf(t.out, "# %8s %9s  %-26s %11s %9s %9s %-11s %s\n",
 			"at", "bytes", "time (UTC)", "parent/seq", "commit id", "thread", "terminator", "row events and tables, GTID, group")
 	}
@@ -193,13 +193,13 @@ func (t *textRows) Write(r *analysis.Row) error {
 		}
 	}
 	if len(r.Tables) > 0 {
-		fmt.Fprintf(t.out, " %s", printable(strings.Join(r.Tables, ",")))
+		fmt.Fprintf(t.out, " %s", Printable(strings.Join(r.Tables, ",")))
 	}
 	if r.Compressed {
 		t.out.WriteString(" compressed")
 	}
 	if gtid := text(r.GTID); gtid != "" {
-		fmt.Fprintf(t.out, " %s", gtid)
+		fmt.Fprintf(t.out, " %s", Printable(gtid))
 	}
 	if r.SyncGroup != nil {
 		fmt.Fprintf(t.out, " group %d (%s)", *r.SyncGroup, text(r.Basis))

@@ -69,7 +69,7 @@ func (t *textReport) sources(r *analysis.Result) {
 			if s.Flavor == "mariadb" {
 				name = "MariaDB"
 			}
-			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, shorten(printable(s.ServerVersion), 24), s.ServerID)
+			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, shorten(Printable(s.ServerVersion), 24), s.ServerID)
 		}
 		state := ""
 		switch {
@@ -78,7 +78,7 @@ func (t *textReport) sources(r *analysis.Result) {
 		case s.Open:
 			state = ", still open"
 		}
-		t.printf("%s: %s, %s%s\n", printable(s.File), server, Bytes(s.Bytes), state)
+		t.printf("%s: %s, %s%s\n", Printable(s.File), server, Bytes(s.Bytes), state)
 	}
 	if win := r.Window; win != nil {
 		t.printf("%s to %s UTC (%s)\n", stamp(win.Start, win.Clock), stamp(win.End, win.Clock), Duration(win.Seconds))
@@ -95,8 +95,14 @@ func stamp(at analysis.Time, clock string) string {
 func (t *textReport) figures(r *analysis.Result) {
 	t.printf("\n")
 	rate := ""
-	if r.Window != nil && r.Window.Seconds > 0 {
-		rate = fmt.Sprintf(", %s/s", Count(int64(float64(r.Transactions)/r.Window.Seconds)))
+	// Header times are whole seconds, so that a window of two may be one of one
+	// or three; and nothing is a rate that was over in a few milliseconds.
+	if win := r.Window; win != nil && win.Seconds >= 0.01 {
+		about := ""
+		if win.Clock == analysis.ClockHeader && win.Seconds < 60 {
+			about = "about "
+		}
+		rate = fmt.Sprintf(", %s%s/s", about, Count(int64(float64(r.Transactions)/win.Seconds)))
 	}
 	t.row("transactions", fmt.Sprintf("%s%s, %s", Count(r.Transactions), rate, Bytes(r.Bytes)), "")
 	if g := r.Groups.Sync; g != nil {
@@ -155,6 +161,16 @@ func (t *textReport) observed(d analysis.DependencyTracking) {
 			why += " by " + strings.Join(counts, ", ")
 		}
 		t.row(name, string(s.Observed), why)
+		if i > 0 {
+			t.printf("%-15s from %s:%d on\n", "", Printable(s.Start.File), s.Start.Position)
+		}
+		if s.Certainty == analysis.Proven && len(s.Evidence) > 0 {
+			e := s.Evidence[0]
+			t.printf("%-15s such as %s:%d and :%d\n", "", Printable(e.Earlier.File), e.Earlier.Position, e.Later.Position)
+		}
+		if s.Reason != "" {
+			t.printf("%-15s %s\n", "", strings.ReplaceAll(wrap(s.Reason, 64, ""), "\n", "\n"+strings.Repeat(" ", 16)))
+		}
 	}
 }
 
@@ -186,9 +202,12 @@ func (t *textReport) saved(s *analysis.Saved) {
 		value = "none are made on commit"
 	case b.SavedByGrouping != nil:
 		value = fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
+		if b.SavedByGroupingMin != b.SavedByGroupingMax {
+			value = fmt.Sprintf("%s (%s to %s) of %s", Count(*b.SavedByGrouping), Count(b.SavedByGroupingMin), Count(b.SavedByGroupingMax), Count(b.Alone))
+		}
 	}
 	t.row("fsyncs saved", value, fmt.Sprintf("%s; sync_binlog=%d: %s", b.Basis, s.Assumes.SyncBinlog, s.Assumes.From))
-	if n := b.SavedBySyncBinlog; n != nil && *n > 0 {
+	if n := b.SavedBySyncBinlog; n != nil && *n > 0 && s.Assumes.SyncBinlog > 0 {
 		t.row("", fmt.Sprintf("and %s by sync_binlog=%d", Count(*n), s.Assumes.SyncBinlog), "")
 	}
 }
@@ -237,7 +256,7 @@ func (t *textReport) transactionSizes(r *analysis.Result) {
 		Bytes(int64(s.Mean)), Bytes(s.P50), Bytes(s.P95), Bytes(s.P99), Bytes(s.Max))
 	if s.Max > s.P50 && len(r.Sizes.Largest) > 0 {
 		l := r.Sizes.Largest[0]
-		t.printf("largest           %s at %s:%d  %s\n", Bytes(l.Bytes), printable(l.File), l.Position.Position, printable(strings.Join(l.Tables, ", ")))
+		t.printf("largest           %s at %s:%d  %s\n", Bytes(l.Bytes), Printable(l.File), l.Position.Position, Printable(strings.Join(l.Tables, ", ")))
 	}
 }
 
@@ -251,7 +270,7 @@ func (t *textReport) tables(r *analysis.Result) {
 			t.printf("... and %d more tables\n", len(r.Tables)-i)
 			break
 		}
-		t.printf("%-40s %9s %19s %8s %8s\n", shorten(printable(s.Table), 40), Count(s.Transactions), Count(s.InsertEvents), Count(s.UpdateEvents), Count(s.DeleteEvents))
+		t.printf("%-40s %9s %19s %8s %8s\n", shorten(Printable(s.Table), 40), Count(s.Transactions), Count(s.InsertEvents), Count(s.UpdateEvents), Count(s.DeleteEvents))
 	}
 }
 
@@ -262,7 +281,7 @@ func (t *textReport) warnings(r *analysis.Result) {
 	for _, w := range r.Warnings {
 		where := ""
 		if w.At != nil {
-			where = fmt.Sprintf(" at %s:%d", printable(w.At.File), w.At.Position)
+			where = fmt.Sprintf(" at %s:%d", Printable(w.At.File), w.At.Position)
 		}
 		if w.Count > 1 {
 			where = fmt.Sprintf(" (%s times, first%s)", Count(w.Count), where)
@@ -270,7 +289,7 @@ func (t *textReport) warnings(r *analysis.Result) {
 				where = fmt.Sprintf(" (%s times)", Count(w.Count))
 			}
 		}
-		t.printf("%s\n", wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, printable(w.Message)), 80, "  "))
+		t.printf("%s\n", wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(w.Message)), 80, "  "))
 	}
 }
 
@@ -296,9 +315,9 @@ func wrap(s string, width int, indent string) string {
 	return b.String()
 }
 
-// printable replaces what would move a terminal's cursor or change its
-// colours: names come from the log, and a log may hold anything.
-func printable(s string) string {
+// Printable replaces what would move a terminal's cursor or change its colours:
+// names come from logs and files, and may hold anything.
+func Printable(s string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return '?'

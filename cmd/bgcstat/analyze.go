@@ -25,7 +25,7 @@ type analyzeOptions struct {
 }
 
 func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.format, "format", "text", "print the result as `text`, json, or csv (one row per bucket of time)")
+	f.StringVar(&o.format, "format", "text", "print the result as `text`, json (one object, with --per-server one for each), or csv (one row per bucket of time)")
 	f.StringVarP(&o.out, "out", "o", "", "also write report.json and the plots group-size.png, timeline.png and parents.png into this `directory`")
 	o.inputOptions.addFlags(f)
 }
@@ -56,6 +56,9 @@ over all transactions first.
 			if o.format == "csv" && o.perServer {
 				return usageError("--format csv and --per-server contradict each other: one table holds the rates of one server")
 			}
+			if cmd.Flags().Changed("out") && o.out == "" {
+				return usageError("--out is empty, want a directory")
+			}
 			if err := o.check(cmd.Flags()); err != nil {
 				return err
 			}
@@ -70,6 +73,11 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 	parts, err := o.find(u, args)
 	if err != nil {
 		return err
+	}
+	if o.out != "" { // before the work, not after it
+		if err := os.MkdirAll(o.out, 0o777); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
 	}
 	var all []*parser.Log
 	for i, part := range parts {

@@ -31,7 +31,7 @@ type inputOptions struct {
 
 func (o *inputOptions) addFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&o.startDatetime, "start-datetime", "", "report transactions from this `time` on (commit time where the log has it): '2026-11-30 12:00:00' in the local zone, or RFC 3339")
+	f.StringVar(&o.startDatetime, "start-datetime", "", "report transactions from this `time` on (commit time where the log has it): '2026-11-30 12:00:00' in the local zone, or RFC 3339; reports print UTC, 2026-11-30T12:00:00Z")
 	f.StringVar(&o.stopDatetime, "stop-datetime", "", "report transactions before this `time`")
 	f.Int64Var(&o.startPosition, "start-position", 0, "report transactions from this `position` of the first log on")
 	f.Int64Var(&o.stopPosition, "stop-position", 0, "report transactions that start before this `position` of the last log")
@@ -152,6 +152,9 @@ func (o *inputOptions) find(u *ui, args []string) ([][]*parser.Input, error) {
 	case err != nil:
 		return nil, err
 	}
+	if len(inputs) == 1 && o.startPosition != 0 && o.stopPosition != 0 && o.stopPosition <= o.startPosition {
+		return nil, usageError("--stop-position is not after --start-position")
+	}
 	if !o.perServer {
 		if err := parser.OneServer(inputs); err != nil {
 			return nil, usageError("%w", err).hint("--per-server reports on each by itself")
@@ -160,6 +163,9 @@ func (o *inputOptions) find(u *ui, args []string) ([][]*parser.Input, error) {
 	return parser.ByServer(inputs), nil
 }
 
+// maxFaults is how many logs' faults are printed.
+const maxFaults = 20
+
 // read gives each transaction of one part to f. It says what was wrong with
 // which log, and returns the logs.
 func (o *inputOptions) read(u *ui, inputs []*parser.Input, f func(*parser.Txn) error) ([]*parser.Log, error) {
@@ -167,14 +173,20 @@ func (o *inputOptions) read(u *ui, inputs []*parser.Input, f func(*parser.Txn) e
 	defer files.Close()
 	stop := u.progress(files)
 	defer stop()
+	faults := 0
 	for t, err := range files.All() {
 		if err != nil {
-			u.errorf("%v", err)
+			if faults++; faults <= maxFaults {
+				u.errorf("%v", err)
+			}
 			continue
 		}
 		if err := f(t); err != nil {
 			return nil, err
 		}
+	}
+	if faults > maxFaults {
+		u.errorf("and %d more logs that could not be read to their ends", faults-maxFaults)
 	}
 	return files.Logs(), nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"bgcstat/parser"
+	"bgcstat/report"
 )
 
 // ui is where the program talks. The rules are:
@@ -27,16 +28,14 @@ type ui struct {
 	stdout, stderr io.Writer
 }
 
-func (u *ui) errorf(format string, args ...any) {
-	fmt.Fprintf(u.stderr, "bgcstat: "+format+"\n", args...)
-}
+func (u *ui) errorf(format string, args ...any) { u.say("", format, args...) }
 
-func (u *ui) warningf(format string, args ...any) {
-	fmt.Fprintf(u.stderr, "bgcstat: warning: "+format+"\n", args...)
-}
+func (u *ui) warningf(format string, args ...any) { u.say("warning: ", format, args...) }
 
-func (u *ui) hintf(format string, args ...any) {
-	fmt.Fprintf(u.stderr, "bgcstat: hint: "+format+"\n", args...)
+func (u *ui) hintf(format string, args ...any) { u.say("hint: ", format, args...) }
+
+func (u *ui) say(kind, format string, args ...any) {
+	fmt.Fprintf(u.stderr, "bgcstat: %s%s\n", kind, report.Printable(fmt.Sprintf(format, args...)))
 }
 
 // warnings prints what was met in a log.

@@ -24,12 +24,16 @@ func (b sizeBin) String() string {
 // sizeBins divides the sizes from 1 to greatest, or to 6 if that is more, into
 // at most 32 bins, as many as there is room for: one for each size as long as
 // there are few; otherwise one for each of the first sizes and then ranges that
-// end at 20, 50, 100 and so on. ranges is the number of bins of one size, where
+// end at 20, 50, 100 and so on. Where the true groups are known and none is
+// larger than known, the bins are theirs, and the recipe's groups beyond share a
+// few. ranges is the number of bins of one size, where
 // others follow, and otherwise 0.
-func sizeBins(greatest int64) (bins []sizeBin, ranges int) {
+func sizeBins(greatest, known int64) (bins []sizeBin, ranges int) {
 	var single int64
 	var ends []int64
 	switch {
+	case greatest > 32 && known > 0 && known <= 50:
+		single, ends = 10, []int64{20, 50, 100, 1000, math.MaxInt64}
 	case greatest <= 32:
 		single = max(greatest, 6) // or few bars would be as wide as the picture
 	case greatest <= 1000:
@@ -46,6 +50,9 @@ func sizeBins(greatest int64) (bins []sizeBin, ranges int) {
 		last := bins[len(bins)-1].high
 		if last >= greatest {
 			break
+		}
+		if last >= end {
+			continue
 		}
 		bins = append(bins, sizeBin{last + 1, end})
 	}
@@ -121,7 +128,7 @@ func groupSize(r *analysis.Result) (*Figure, string) {
 		f.Subtitle = append(f.Subtitle, recipeInWords(legacy, isKnown))
 	}
 
-	bins, ranges := sizeBins(greatest)
+	bins, ranges := sizeBins(greatest, greatestSize(known))
 	f.X = Axis{Label: "group size", Unit: "transactions", Max: float64(len(bins))}
 	if ranges > 0 {
 		f.X.Unit, f.X.Shaded = "transactions; shaded: ranges of sizes", float64(ranges)

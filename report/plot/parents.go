@@ -106,11 +106,7 @@ func observed(d analysis.DependencyTracking) string {
 		if n := len(names); n == 0 || names[n-1] != name {
 			names = append(names, name)
 		}
-		if s.Certainty == analysis.Proven {
-			for _, e := range s.Evidence {
-				proofs += e.Count
-			}
-		}
+		proofs += s.Proofs
 	}
 	if len(names) == 0 {
 		return ""

@@ -174,7 +174,7 @@ func TestTimeTicks(t *testing.T) {
 
 func TestSizeBins(t *testing.T) {
 	for _, greatest := range []int64{1, 2, 6, 16, 32, 33, 50, 240, 741, 1000, 10_000, 10_001, 1_000_000, 1_000_001, 1e18, math.MaxInt64} {
-		bins, ranges := sizeBins(greatest)
+		bins, ranges := sizeBins(greatest, 0)
 		if len(bins) > 32 {
 			t.Errorf("%d: %d bins", greatest, len(bins))
 		}
@@ -192,17 +192,17 @@ func TestSizeBins(t *testing.T) {
 			t.Errorf("%d: last bin %v", greatest, last)
 		}
 	}
-	bins, _ := sizeBins(40)
+	bins, _ := sizeBins(40, 0)
 	if got, want := fmt.Sprint(bins), "[1 2 3 4 5 6 7 8 9 10 11–20 21–50]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	bins, _ = sizeBins(2_000_000)
+	bins, _ = sizeBins(2_000_000, 0)
 	if got, want := bins[len(bins)-1].String(), "over 1,000,000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
 	// 3 groups of 1, 2 of 12, 1 of 20: 3, and 24 and 20 of 47 transactions.
-	bins, _ = sizeBins(40)
+	bins, _ = sizeBins(40, 0)
 	got := bin(hist(1, 3, 12, 2, 20, 1), bins)
 	if got.groups[0] != 3 || got.groups[10] != 3 || math.Abs(got.share[0]-3.0/47) > 1e-12 || math.Abs(got.share[10]-44.0/47) > 1e-12 {
 		t.Errorf("got %v", got)
