@@ -1,6 +1,10 @@
 package analysis
 
-import "bgcstat/parser"
+import (
+	"time"
+
+	"bgcstat/parser"
+)
 
 // clock holds the sequence numbers against what a sound clock gives: 1, 2, 3
 // and so on in each file.
@@ -21,6 +25,11 @@ type clock struct {
 	time      parser.Micros // commit time of the transaction before
 	backSteps int64         // commit times that go back inside a file
 	firstStep parser.Pos
+
+	at           parser.Micros // time of the transaction before, of whichever clock
+	pauses       int64         // of longPause or more
+	firstPause   parser.Pos
+	longestPause time.Duration
 
 	regrouped int64 // made on this server and stamped before it wrote them: Group Replication
 	ownServer int64
@@ -65,8 +74,20 @@ func (c *clock) add(t *parser.Txn, chosen bool) {
 	c.last = t.SequenceNumber
 }
 
-// watchTime looks at the commit times.
+// longPause is a gap between transactions that a busy server does not make.
+const longPause = 600e6 // microseconds
+
+// watchTime looks at the times.
 func (c *clock) watchTime(t *parser.Txn, chosen bool) {
+	if at := t.Time(); at > 0 {
+		if gap := at - c.at; chosen && c.at > 0 && gap >= longPause {
+			if c.pauses++; c.pauses == 1 {
+				c.firstPause = t.Pos()
+			}
+			c.longestPause = max(c.longestPause, time.Duration(gap)*time.Microsecond)
+		}
+		c.at = at
+	}
 	if t.CommitTime == 0 {
 		return
 	}

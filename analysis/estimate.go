@@ -40,9 +40,10 @@ type estimator struct {
 	log         *parser.Log
 	runStart    int32 // of the run of rising sequence numbers: its first member
 	sequence    []int64
-	off         bool // too many transactions have no commit time: nothing is estimated
+	off         bool // commit times are missing, or equal: nothing more is estimated
 	n           int64
 	timeless    int64 // transactions without a commit time
+	equal       int64 // transactions with the commit time of the one before
 	last        parser.Micros
 	wasTimeless bool // the transaction before has no commit time
 
@@ -69,7 +70,9 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 		}
 	}
 	if len(e.members) == chunkSize {
-		e.flush(e.cut())
+		if e.flush(e.cut()); e.off {
+			return
+		}
 	}
 	at := int32(len(e.members))
 	if at == 0 {
@@ -80,6 +83,9 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 		m.time, m.first = e.last, true
 	}
 	m.first = m.first || e.wasTimeless
+	if !m.first && m.time == e.last {
+		e.equal++
+	}
 	e.wasTimeless, e.last = timeless, m.time
 	if t.Log != e.log || f.restart {
 		e.log, e.runStart = t.Log, at
@@ -143,7 +149,7 @@ func (e *estimator) cut() int {
 
 // flush estimates the first n members and gives them out.
 func (e *estimator) flush(n int) {
-	if n == 0 {
+	if e.off = e.equalTimes(); e.off || n == 0 {
 		return
 	}
 	e.work.run(e.members, n, e.settings)
@@ -168,6 +174,10 @@ func (e *estimator) flush(n int) {
 	e.base += int64(n)
 	e.runStart = max(e.runStart-int32(n), 0)
 }
+
+// equalTimes reports whether most commit times are those of the transaction
+// before, so that the gaps between them say nothing.
+func (e *estimator) equalTimes() bool { return 2*e.equal > e.n }
 
 // end gives out what is left.
 func (e *estimator) end() {

@@ -57,6 +57,11 @@ func codes(r *analysis.Result) []string {
 	return out
 }
 
+// codesOfFew are the codes but for the one that all logs of a few transactions get.
+func codesOfFew(r *analysis.Result) []string {
+	return slices.DeleteFunc(codes(r), func(c string) bool { return c == "few-transactions" })
+}
+
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -191,8 +196,8 @@ func TestSaved(t *testing.T) {
 			if got != c.want {
 				t.Errorf("saved is\n%s, want\n%s", got, c.want)
 			}
-			if !slices.Equal(codes(r), c.warnings) {
-				t.Errorf("warnings are %v, want %v", codes(r), c.warnings)
+			if !slices.Equal(codesOfFew(r), c.warnings) {
+				t.Errorf("warnings are %v, want %v", codesOfFew(r), c.warnings)
 			}
 		})
 	}
@@ -208,6 +213,84 @@ func TestSavedInterval(t *testing.T) {
 	s := r.Saved.Binlog
 	if s.Grouped != nil || s.SavedByGrouping != nil || s.Share != nil || s.SavedBySyncBinlog != nil || s.SavedByGroupingMax != 2 || s.ShareMax != 0.5 || s.Basis != analysis.Bounded {
 		t.Errorf("saved is %+v, want at most 2 of 4", s)
+	}
+}
+
+// A default is one of a version: it must hold in every log.
+func TestSavedDefault(t *testing.T) {
+	old, v57 := mysql(parser.Version{Major: 5, Minor: 7, Patch: 6}), mysql(parser.Version{Major: 5, Minor: 7, Patch: 7})
+	txns := slices.Concat(logOf(old, []clock{{0, 1}}), logOf(v57, []clock{{0, 1}}))
+	if r := analyze(txns); r.Saved != nil {
+		t.Errorf("saved is %+v, want nothing: sync_binlog is not known of the first log", r.Saved)
+	}
+	if r := analyze(txns[1:]); r.Saved == nil {
+		t.Error("nothing saved in the log of 5.7.7")
+	}
+}
+
+// Where in the server's count of sync_binlog groups a log begins is not known:
+// 2 to 4 groups at sync_binlog=3 are no sync up to two.
+func TestSavedPhase(t *testing.T) {
+	n := int64(3)
+	txns := logOf(mysql(parser.Version{Major: 9, Minor: 7}), []clock{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {1, 5}, {1, 6}})
+	s := result(analysis.Filter{}, analysis.Settings{SyncBinlog: &n}, txns...).Saved.Binlog
+	if s.Alone != 2 || s.GroupedLow != 0 || s.GroupedHigh != 2 || s.SavedByGroupingMin != 0 || s.SavedByGroupingMax != 2 {
+		t.Errorf("saved is %+v, want 0 to 2 of 2", s)
+	}
+}
+
+// A group goes on in a relay log's next file, but not in a binlog's, and where
+// transactions were left out it is no longer known to be whole.
+func TestCommitIDGroups(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		relay bool
+		bad   int64
+		want  int64
+		basis analysis.Basis
+	}{
+		{"binlog", false, 0, 4, analysis.Exact},
+		{"relay log", true, 0, 3, analysis.Exact},
+		{"damaged", false, 1, 4, analysis.Estimated},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var txns []*parser.Txn
+			for file, ids := range [][]uint64{{1, 1, 2}, {2, 2, 3}} {
+				l := mariadb()
+				l.Name = fmt.Sprintf("mariadb-bin.00000%d", file+1)
+				l.Relay, l.Damaged = c.relay, c.bad
+				for i, id := range ids {
+					txns = append(txns, &parser.Txn{
+						Log: l, Start: int64(100 * i), End: int64(100*i + 100), CommitID: id,
+						EventTime: second(0), Terminator: parser.TerminatorXID,
+					})
+				}
+			}
+			r := result(analysis.Filter{}, analysis.Settings{}, txns...)
+			if g := r.Groups.Sync; *g.Count != c.want || g.Basis != c.basis {
+				t.Errorf("%d groups, %s, want %d, %s", *g.Count, g.Basis, c.want, c.basis)
+			}
+			if slices.Contains(codes(r), "damaged-groups") != (c.bad > 0) {
+				t.Errorf("warnings are %v", codes(r))
+			}
+		})
+	}
+}
+
+// A filter that leaves one transaction leaves one group, of which it does not
+// say that it held nothing else.
+func TestFilterIsNoProof(t *testing.T) {
+	txns := logOf(mysql(parser.Version{Major: 9, Minor: 7}), []clock{{0, 1}, {0, 2}, {0, 3}, {0, 4}})
+	for i, txn := range txns {
+		txn.GTID = parser.GTID{Source: parser.GTIDSource{Flavor: parser.MySQL}, Number: uint64(i + 1)}
+	}
+	set, err := parser.ParseGTIDSet("00000000-0000-0000-0000-000000000000:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := result(analysis.Filter{Include: set}, analysis.Settings{}, txns...)
+	if g := r.Groups.Sync; r.Transactions != 1 || g.Low != 1 || g.High != 1 || g.Size != nil || g.Histogram != nil {
+		t.Errorf("of %d transactions the groups are %+v, want 1 of a size not known", r.Transactions, g)
 	}
 }
 
@@ -346,7 +429,7 @@ func TestClockVerdict(t *testing.T) {
 			if r.Clock != c.want {
 				t.Errorf("clock is %+v, want %+v", r.Clock, c.want)
 			}
-			got := slices.DeleteFunc(codes(r), func(s string) bool { return s == "writeset-parents" || s == "no-commit-times" })
+			got := slices.DeleteFunc(codesOfFew(r), func(s string) bool { return s == "writeset-parents" || s == "no-commit-times" })
 			if !slices.Equal(got, c.codes) {
 				t.Errorf("warnings are %v, want %v", got, c.codes)
 			}
@@ -429,6 +512,16 @@ func TestBoundExceptions(t *testing.T) {
 			}
 			return txns
 		}(), analysis.Settings{}, 1, ""},
+		{"replicated: its thread id is a session's here too", func() []*parser.Txn {
+			txns := session(logOf(mysql(v84), []clock{{0, 1}, {0, 2}, {0, 3}, {0, 4}}), 1, 1, 1, 1)
+			for i, began := range []float64{10, 5, 11, 6} {
+				txns[i].EventTime = second(began)
+				if i%2 == 1 {
+					txns[i].ServerID = 7
+				}
+			}
+			return txns
+		}(), analysis.Settings{}, 2, "!thread-ids-contradict"},
 		{"shared thread ids", func() []*parser.Txn {
 			txns := session(logOf(mysql(v84), []clock{{0, 1}, {0, 2}, {0, 3}, {0, 4}}), 1, 1, 1, 1)
 			for i, t := range txns {
@@ -447,8 +540,8 @@ func TestBoundExceptions(t *testing.T) {
 			if r.Groups.Bound.Lower != c.lower {
 				t.Errorf("lower bound is %d, want %d", r.Groups.Bound.Lower, c.lower)
 			}
-			if c.code != "" && !slices.Contains(codes(r), c.code) {
-				t.Errorf("no warning %q in %v", c.code, codes(r))
+			if code, not := strings.CutPrefix(c.code, "!"); code != "" && slices.Contains(codes(r), code) == not {
+				t.Errorf("warnings are %v, want %s", codes(r), c.code)
 			}
 		})
 	}
@@ -503,7 +596,7 @@ func TestNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"schema_version":1,"sources":[],"transactions":0,"events":0,"bytes":0,"groups":{},"dependency_tracking":{"server_mode":"unknown","from":"unknown"},"clock":{"transactions_with":0,"transactions_without":0,"gaps":0,"restarts":0,"verdict":"none"},"warnings":[]}`
+	want := `{"schema_version":1,"sources":[],"transactions":0,"events":0,"bytes":0,"groups":{},"dependency_tracking":{"server_mode":"unknown","from":"unknown"},"clock":{"transactions_with":0,"transactions_without":0,"gaps":0,"restarts":0,"verdict":"none"},"warnings":[{"code":"no-transactions","message":"there are no transactions","count":1}]}`
 	if string(b) != want {
 		t.Errorf("got\n%s, want\n%s", b, want)
 	}

@@ -160,12 +160,16 @@ func TestHostileClocks(t *testing.T) {
 		code  string
 		check func(*testing.T, *analysis.Result)
 	}{
-		{"one transaction", func(x []*parser.Txn) []*parser.Txn { return x[:1] }, "", func(t *testing.T, r *analysis.Result) {
+		{"one transaction", func(x []*parser.Txn) []*parser.Txn { return x[:1] }, "few-transactions", func(t *testing.T, r *analysis.Result) {
 			if *r.Groups.Sync.Count != 1 || *r.Groups.Flush.Count != 1 {
 				t.Errorf("groups are %+v", r.Groups.Sync)
 			}
 		}},
-		{"no transaction", func(x []*parser.Txn) []*parser.Txn { return nil }, "", nil},
+		{"no transaction", func(x []*parser.Txn) []*parser.Txn { return nil }, "no-transactions", func(t *testing.T, r *analysis.Result) {
+			if r.Groups != (analysis.Groups{}) {
+				t.Errorf("groups of nothing: %+v", r.Groups)
+			}
+		}},
 		{"shuffled sequence numbers", func(x []*parser.Txn) []*parser.Txn {
 			random.Shuffle(len(x), func(i, j int) { x[i].SequenceNumber, x[j].SequenceNumber = x[j].SequenceNumber, x[i].SequenceNumber })
 			return x
@@ -185,7 +189,13 @@ func TestHostileClocks(t *testing.T) {
 				txn.CommitTime, txn.OriginalCommitTime = second(1), second(1)
 			}
 			return x
-		}, "", nil},
+		}, "equal-commit-times", wantBound},
+		{"equal commit times from some place on", func(x []*parser.Txn) []*parser.Txn {
+			for _, txn := range x[1000:] {
+				txn.CommitTime, txn.OriginalCommitTime = second(1), second(1)
+			}
+			return x
+		}, "equal-commit-times", wantBound},
 		{"decreasing commit times", func(x []*parser.Txn) []*parser.Txn {
 			for i, txn := range x {
 				txn.CommitTime = second(1) - parser.Micros(i*1000)
@@ -193,18 +203,14 @@ func TestHostileClocks(t *testing.T) {
 			}
 			return x
 		}, "clock-stepped-back", nil},
-		{"an hour forward", func(x []*parser.Txn) []*parser.Txn { return step(x, 3600e6) }, "", wantAbout(1000)},
+		{"an hour forward", func(x []*parser.Txn) []*parser.Txn { return step(x, 3600e6) }, "long-pauses", wantAbout(1000)},
 		{"an hour back", func(x []*parser.Txn) []*parser.Txn { return step(x, -3600e6) }, "clock-stepped-back", wantAbout(1000)},
 		{"without commit times", func(x []*parser.Txn) []*parser.Txn {
 			for _, txn := range x {
 				txn.CommitTime, txn.OriginalCommitTime = 0, 0
 			}
 			return x
-		}, "no-commit-times", func(t *testing.T, r *analysis.Result) {
-			if r.Groups.Sync.Basis != analysis.Bounded || r.Groups.Flush != nil {
-				t.Errorf("groups are %+v, %+v; want the bound alone", r.Groups.Sync, r.Groups.Flush)
-			}
-		}},
+		}, "no-commit-times", wantBound},
 		{"one without commit time", func(x []*parser.Txn) []*parser.Txn {
 			x[2000].CommitTime = 0
 			return x
@@ -256,6 +262,35 @@ func step(txns []*parser.Txn, by parser.Micros) []*parser.Txn {
 		txn.OriginalCommitTime += by
 	}
 	return txns
+}
+
+func wantBound(t *testing.T, r *analysis.Result) {
+	if r.Groups.Sync.Basis != analysis.Bounded || r.Groups.Sync.Count != nil || r.Groups.Flush != nil {
+		t.Errorf("groups are %+v, %+v; want the bound alone", r.Groups.Sync, r.Groups.Flush)
+	}
+}
+
+// Where times end in the middle of a log, groups end with them: the rows of
+// chunks before keep theirs, and no row is lost or out of its order.
+func TestTimesEnd(t *testing.T) {
+	txns := steady(30_000, 12)
+	for _, txn := range txns[20_000:] {
+		txn.CommitTime, txn.OriginalCommitTime = 0, 0
+	}
+	rows := rowsOf(t, analysis.Filter{}, txns)
+	if len(rows) != len(txns) {
+		t.Fatalf("%d rows of %d transactions", len(rows), len(txns))
+	}
+	for i, row := range rows {
+		if row.Start != txns[i].Start {
+			t.Fatalf("row %d is that of byte %d", i, row.Start)
+		}
+		if known := row.SyncGroup != nil; i < 12_000 && !known || i >= 20_300 && known {
+			t.Fatalf("row %d has a group: %v", i, known)
+		}
+	}
+	r := checkResult(t, txns, analysis.Filter{}, analysis.Settings{})
+	wantBound(t, r)
 }
 
 func wantAbout(n int64) func(*testing.T, *analysis.Result) {

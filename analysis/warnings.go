@@ -7,6 +7,9 @@ import (
 	"bgcstat/parser"
 )
 
+// fewTransactions are fewer than a percentile can be taken of.
+const fewTransactions = 30
+
 // warn adds to r what limits its figures: damage first, then what the reader
 // of a figure must know.
 func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
@@ -28,11 +31,18 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	for _, u := range r.UnknownEvents {
 		add("unknown-event", u.Count, parser.Pos{}, "events of type %d, which bgcstat does not know, were skipped", u.Type)
 	}
+	start := parser.Pos{}
+	if r.Transactions == 0 {
+		left := ""
+		if a.filter.Given != nil {
+			left = " that the filters leave"
+		}
+		add("no-transactions", 1, start, "there are no transactions%s", left)
+	}
 	if main == nil {
 		return
 	}
 
-	start := parser.Pos{}
 	relays, replicas := int64(0), int64(0)
 	for _, l := range logs {
 		switch l.Kind() {
@@ -63,6 +73,10 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	}
 	a.warnLegacy(r, add)
 	a.warnEstimate(r, main, add)
+	if n := r.Transactions; n < fewTransactions {
+		add("few-transactions", 1, start, "only %d transactions: shares, percentiles and rates of so few say little", n)
+	}
+	add("long-pauses", c.pauses, c.firstPause, "pauses of ten minutes or more, the longest of %.0f min: the server was idle, or its clock was set; mean rates count them", c.longestPause.Seconds()/60)
 	if r.Window != nil && r.Window.Clock == ClockHeader {
 		add("header-times", 1, start, "times are those of event headers: whole seconds, when a statement began, not when it was committed")
 	}
@@ -115,11 +129,12 @@ func (a *Analyzer) warnEstimate(r *Result, main *parser.Log, add func(string, in
 		add("group-replication", c.regrouped, parser.Pos{}, "transactions of this server carry an earlier time than that at which it wrote them, as Group Replication gives them: their sessions are taken for no proof")
 	}
 	e := &a.estimator
-	if e.off {
+	if e.equalTimes() {
+		add("equal-commit-times", e.equal, parser.Pos{}, "transactions carry the commit time of the one before, which no server's clock gives so often: a tool rewrote the log; groups cannot be estimated, only bounded")
+	} else if e.off {
 		if r.Clock.TransactionsWith > 0 && r.Groups.Sync != nil && r.Groups.Sync.Basis == Bounded {
 			add("no-commit-times", e.timeless, parser.Pos{}, "the log has transactions without commit times (they came with MySQL 8.0.1): groups cannot be estimated, only bounded")
 		}
-		return
 	}
 	if r.Groups.Sync == nil || r.Groups.Sync.Basis != Estimated {
 		return

@@ -310,7 +310,7 @@ func isWord(text []byte, word string) bool {
 func firstWords(text []byte) (w [2][]byte) {
 	for i := range w {
 		text = skipComments(text)
-		end := bytes.IndexAny(text, " \t\r\n(`/;'")
+		end := bytes.IndexAny(text, " \t\r\n(`*/;'")
 		if end < 0 {
 			end = len(text)
 		}
@@ -329,9 +329,12 @@ func skipComments(text []byte) []byte {
 		case bytes.HasPrefix(text, []byte("/*!")):
 			text = bytes.TrimLeft(text[3:], "0123456789")
 			continue
+		case bytes.HasPrefix(text, []byte("*/")): // of the comment that was opened as code
+			text = text[2:]
+			continue
 		case bytes.HasPrefix(text, []byte("/*")):
 			end = []byte("*/")
-		case bytes.HasPrefix(text, []byte("#")), bytes.HasPrefix(text, []byte("-- ")):
+		case bytes.HasPrefix(text, []byte("#")), len(text) > 2 && string(text[:2]) == "--" && text[2] <= ' ':
 			end = []byte("\n")
 		default:
 			return text

@@ -308,7 +308,7 @@ func logsInIndex(index string) ([]string, error) {
 
 // inLogOrder sorts logs of one base name by number (binlog.999999 comes before
 // binlog.1000000), and the base names, and logs without a number, by when the
-// earliest of each was begun.
+// earliest of each was begun. Begun in the same second, they stay as given.
 func inLogOrder(inputs []*Input) {
 	base := func(in *Input) string {
 		if b, _, ok := splitName(in.Path); ok {
@@ -317,8 +317,12 @@ func inLogOrder(inputs []*Input) {
 		return in.Path
 	}
 	begun := make(map[string]Micros)
-	for _, in := range inputs {
+	given := make(map[string]int)
+	for i, in := range inputs {
 		b := base(in)
+		if _, ok := given[b]; !ok {
+			given[b] = i
+		}
 		if made := in.Head.Made; made != 0 && (begun[b] == 0 || made < begun[b]) {
 			begun[b] = made
 		}
@@ -327,7 +331,7 @@ func inLogOrder(inputs []*Input) {
 		bx, by := base(x), base(y)
 		_, nx, _ := splitName(x.Path)
 		_, ny, _ := splitName(y.Path)
-		return cmp.Or(cmp.Compare(begun[bx], begun[by]), cmp.Compare(bx, by), cmp.Compare(nx, ny), cmp.Compare(x.Path, y.Path))
+		return cmp.Or(cmp.Compare(begun[bx], begun[by]), cmp.Compare(given[bx], given[by]), cmp.Compare(nx, ny))
 	})
 }
 

@@ -82,6 +82,8 @@ func TestFind(t *testing.T) {
 		"moved/aa.000009":       logAt(t, 12, ""),
 		"moved/aa.000010":       logAt(t, 13, ""),
 		"copy":                  logAt(t, 11, ""),
+		"twin-b":                logAt(t, 20, ""),
+		"twin-a":                logAt(t, 20, "server=3"),
 	})
 	for _, test := range []struct{ args, want string }{
 		{"data/binlog.000002 data/binlog.000001", "data/binlog.000001 data/binlog.000002"},
@@ -92,6 +94,9 @@ func TestFind(t *testing.T) {
 		{"data/binlog.index", "data/binlog.000001 data/binlog.000002"},
 		// By when the first of each base name was begun.
 		{"moved copy", "moved/zz.000001 copy moved/aa.000009 moved/aa.000010"},
+		// Begun in the same second, as given.
+		{"twin-b twin-a", "twin-b twin-a"},
+		{"twin-a twin-b", "twin-a twin-b"},
 		{"data/binlog.000002 -", "data/binlog.000002 -"},
 	} {
 		inputs, err := parser.Find(strings.Fields(test.args), bytes.NewReader(logAt(t, 99, "")))
@@ -114,6 +119,48 @@ func TestFind(t *testing.T) {
 		if _, err := parser.Find(strings.Fields(test.args), nil); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", test.args, err, test.want)
 		}
+	}
+}
+
+// A name tells a relay log where it is one that servers give, not where a
+// host's name or a word holds "relay".
+func TestRelayNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"relay-bin.000001":           true,
+		"host-relay-bin.000001":      true,
+		"db1.example-relay-bin.0001": true,
+		"HOST-RELAY-BIN.000001":      true,
+		"mysql_relay_log.000001":     true,
+		"relay-bin.000001.gz":        true,
+		"host-relay-bin-ch1.000001":  true,
+		"relay-bin":                  true,
+		"dir/relay-bin.000001":       true,
+		"mailrelay-bin.000001":       false,
+		"relay.000001":               false,
+		"relay1-bin.000001":          false,
+		"relay-binlog.000001":        false,
+		"binlog.000001":              false,
+		"relay-bin.d/binlog.000001":  false,
+	} {
+		writeFiles(t, map[string][]byte{name: logAt(t, 1, "")})
+		inputs, err := parser.Find([]string{name}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := inputs[0].Head.Relay; got != want {
+			t.Errorf("%s: relay log is %v, want %v", name, got, want)
+		}
+	}
+	writeFiles(t, map[string][]byte{
+		"mailrelay-bin.000001":  logAt(t, 1, ""),
+		"host-relay-bin.000001": logAt(t, 2, ""),
+	})
+	inputs, err := parser.Find([]string{"."}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := paths(inputs); got != "mailrelay-bin.000001" {
+		t.Errorf("in a directory: got %s, want mailrelay-bin.000001", got)
 	}
 }
 

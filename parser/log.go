@@ -186,8 +186,9 @@ func (l *Log) knowsChecksums() bool {
 	return l.Version.AtLeast(5, 6, 1)
 }
 
-// relayName is a name that servers give to relay logs, HOST-relay-bin.000001.
-var relayName = regexp.MustCompile(`(?i)(^|[-_.])relay[-_](bin|log)(\.|$)`)
+// relayName is a name that servers give to relay logs: HOST-relay-bin.000001,
+// and with a replication channel HOST-relay-bin-CHANNEL.000001.
+var relayName = regexp.MustCompile(`(?i)(^|[-_.])relay[-_](bin|log)([-.]|$)`)
 
 func nameTellsRelay(name string) bool { return relayName.MatchString(path.Base(name)) }
 

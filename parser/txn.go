@@ -75,7 +75,8 @@ type Txn struct {
 	EventTime                      Micros // of the first event's header: whole seconds, a statement's start
 
 	// StatementTime is the header time of its last statement or row event: whole
-	// seconds, when that statement began.
+	// seconds, when that statement began. Savepoints and XA statements do not
+	// count; 0 where there is nothing else.
 	StatementTime Micros
 
 	ServerID    uint32 // where the change was made first

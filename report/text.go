@@ -25,9 +25,7 @@ const (
 func Text(w io.Writer, r *analysis.Result) error {
 	t := &textReport{bufio.NewWriter(w)}
 	t.sources(r)
-	if r.Transactions == 0 {
-		t.printf("\nno transactions%s\n", filteredOut(r))
-	} else {
+	if r.Transactions > 0 {
 		t.figures(r)
 		t.groupSizes(r)
 		t.transactionSizes(r)
@@ -48,13 +46,6 @@ func (t *textReport) row(name, value, basis string) {
 		line = fmt.Sprintf("%-54s %s", line, basis)
 	}
 	t.printf("%s\n", strings.TrimRight(line, " "))
-}
-
-func filteredOut(r *analysis.Result) string {
-	if r.Filters != nil {
-		return " that the filters leave"
-	}
-	return ""
 }
 
 func (t *textReport) sources(r *analysis.Result) {

@@ -2,10 +2,14 @@ package main
 
 import (
 	"flag"
+	"net"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"bgcstat/parser/binlogtest"
 )
 
 var update = flag.Bool("update", false, "accept what the commands print as right")
@@ -29,8 +33,36 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TZ", "UTC")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"binlog": writeBinlog,
+			"socket": listen,
+			"status": exitStatus,
+		},
 	})
+}
+
+// writeBinlog writes a log that a file has in the text form of binlogtest:
+//
+//	binlog log.txt binlog.000001
+func writeBinlog(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: binlog text log")
+	}
+	log, err := binlogtest.Marshal(ts.ReadFile(args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), log, 0o644))
+}
+
+// listen makes a socket:
+//
+//	socket mysql.sock
+func listen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: socket path")
+	}
+	l, err := net.Listen("unix", ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
 }
 
 // exitStatus runs a command and compares its exit status:
