@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"bgcstat/analysis"
-	"bgcstat/parser"
 )
 
 // accuracy is how near an estimate came to the groups of one set.
@@ -64,22 +63,10 @@ func distinct(groups []int64) int64 {
 func measure(t testing.TB, set truth, s analysis.Settings) accuracy {
 	t.Helper()
 	var ends, flush, sync []int64
-	a := analysis.New(analysis.Filter{}, s)
-	rows := analysis.NewRows(analysis.Filter{}, s, func(r *analysis.Row) error {
+	r := both(t, set.log, s, func(r *analysis.Row) {
 		ends = append(ends, r.End)
 		flush, sync = append(flush, *r.FlushGroup), append(sync, *r.SyncGroup)
-		return nil
 	})
-	logs := read(t, set.log, func(txn *parser.Txn) {
-		a.Add(txn)
-		if err := rows.Add(txn); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if err := rows.End(); err != nil {
-		t.Fatal(err)
-	}
-	r := a.Result(logs)
 	flushTrue, syncTrue := set.coveredBy(set.flushEnds, ends), set.coveredBy(set.ends, ends)
 	acc := accuracy{
 		set: set.name, syncBinlog: set.syncBinlog, n: r.Transactions,

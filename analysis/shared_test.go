@@ -43,7 +43,7 @@ func truths(t testing.TB, dir string) []truth {
 		if os.Getenv("CI") == "true" || dir == ownTruth {
 			t.Fatal(dir + " is missing")
 		}
-		t.Skip(dir + " is not on this machine")
+		t.Skipf("needs logs with their true groups in %s, or where BGCSTAT_GROUNDTRUTH says", dir)
 	}
 	var sets []truth
 	for _, log := range logs {
@@ -117,6 +117,26 @@ func read(t testing.TB, path string, f func(*parser.Txn)) []*parser.Log {
 	return files.Logs()
 }
 
+// both analyzes a log and gives its rows.
+func both(t testing.TB, path string, s analysis.Settings, emit func(*analysis.Row)) *analysis.Result {
+	t.Helper()
+	a := analysis.New(analysis.Filter{}, s)
+	rows := analysis.NewRows(analysis.Filter{}, s, func(r *analysis.Row) error {
+		emit(r)
+		return nil
+	})
+	logs := read(t, path, func(txn *parser.Txn) {
+		a.Add(txn)
+		if err := rows.Add(txn); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := rows.End(); err != nil {
+		t.Fatal(err)
+	}
+	return a.Result(logs)
+}
+
 // coveredBy gives for each transaction, by its end, which of the rising ends
 // is the first to cover it.
 func (s truth) coveredBy(ends, transactions []int64) []int64 {
@@ -134,28 +154,16 @@ func TestTrueGroups(t *testing.T) {
 		t.Run(set.name, func(t *testing.T) {
 			one := int64(1)
 			settings := analysis.Settings{SyncBinlog: &one}
-			a := analysis.New(analysis.Filter{}, settings)
 			var ends, got []int64
-			rows := analysis.NewRows(analysis.Filter{}, settings, func(r *analysis.Row) error {
+			r := both(t, set.log, settings, func(r *analysis.Row) {
 				ends, got = append(ends, r.End), append(got, *r.SyncGroup)
-				return nil
 			})
-			logs := read(t, set.log, func(txn *parser.Txn) {
-				a.Add(txn)
-				if err := rows.Add(txn); err != nil {
-					t.Fatal(err)
-				}
-			})
-			if err := rows.End(); err != nil {
-				t.Fatal(err)
-			}
 			want := set.coveredBy(set.ends, ends)
 			groups := distinct(want)
 			mariadb := strings.HasPrefix(set.name, "mariadb")
 			if mariadb && !slices.Equal(boundaries(got), boundaries(want)) {
 				t.Error("groups are not the true ones, member by member")
 			}
-			r := a.Result(logs)
 			b := r.Groups.Bound
 			t.Logf("%d transactions, %d true groups, bound %d to %d", r.Transactions, groups, b.Lower, b.Upper)
 			switch {

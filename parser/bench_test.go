@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,45 +18,6 @@ import (
 	"bgcstat/parser"
 	"bgcstat/parser/binlogtest"
 )
-
-// benchLog writes a log of at least size bytes, and reads it once, so that it
-// is in the page cache.
-func benchLog(tb testing.TB, size int64) string {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "binlog.000001")
-	file, err := os.Create(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := binlogtest.WriteLog(file, size); err != nil {
-		tb.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	readBare(tb, path)
-	return path
-}
-
-// readBare does what no reader can do without: it reads a file and sums it up.
-func readBare(tb testing.TB, path string) {
-	file, err := os.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer file.Close()
-	buf := make([]byte, 256<<10)
-	for sum := uint32(0); ; {
-		n, err := file.Read(buf)
-		sum = crc32.Update(sum, crc32.IEEETable, buf[:n])
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
 
 func readReader(tb testing.TB, path string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -125,23 +83,15 @@ func readGrep(tb testing.TB, command []string, path string) {
 // gives its median, so that a busy machine disturbs all alike. As a ratio to
 // the bare read, higher is better and 1 is the most.
 //
-// BGCSTAT_BENCH_BYTES is the size of the log, 1 GiB if unset;
-// BGCSTAT_MYSQLBINLOG the command for mysqlbinlog. The slow candidates read
-// 64 MiB, and their times are scaled.
+// The log has binlogtest.BenchSize bytes; BGCSTAT_MYSQLBINLOG is the command
+// for mysqlbinlog. The slow candidates read 64 MiB, and their times are scaled.
 func BenchmarkRatios(b *testing.B) {
-	size := int64(1 << 30)
-	if s := os.Getenv("BGCSTAT_BENCH_BYTES"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		size = n
-	}
+	size := binlogtest.BenchSize(b)
 	const partSize = 64 << 20
-	whole := benchLog(b, size)
+	whole := binlogtest.BenchLog(b, size)
 	part, scale := whole, 1.0
 	if size > partSize {
-		part, scale = benchLog(b, partSize), float64(size)/partSize
+		part, scale = binlogtest.BenchLog(b, partSize), float64(size)/partSize
 	}
 	command := strings.Fields(os.Getenv("BGCSTAT_MYSQLBINLOG"))
 	if len(command) == 0 {
@@ -157,7 +107,7 @@ func BenchmarkRatios(b *testing.B) {
 	}
 	const rounds = 3
 	for range rounds {
-		measure("bare", 1, func() { readBare(b, whole) })
+		measure("bare", 1, func() { binlogtest.ReadBare(b, whole) })
 		measure("one", 1, func() { readReader(b, whole) })
 		measure("all", 1, func() { readFiles(b, whole) })
 		measure("parsefile", scale, func() { readParseFile(b, part) })
@@ -181,12 +131,25 @@ func BenchmarkRatios(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// childLog names the variable that makes the test program the child of peakMemory.
 const childLog = "BGCSTAT_TEST_CHILD_LOG"
 
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childLog); path != "" {
+		if err := readAlone(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	m.Run()
+}
+
 // peakMemory is the largest memory of a process that reads a log and does
-// nothing else.
+// nothing else, as the kernel has it (VmHWM in /proc/PID/status, of Linux).
 func peakMemory(tb testing.TB, path string) (mib float64) {
-	child := exec.Command(os.Args[0], "-test.run=^TestPeakMemoryChild$", "-test.v")
+	tb.Helper()
+	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childLog+"="+path)
 	out, err := child.CombinedOutput()
 	if err != nil {
@@ -198,29 +161,34 @@ func peakMemory(tb testing.TB, path string) (mib float64) {
 			return kib / 1024
 		}
 	}
-	tb.Logf("no VmHWM in\n%s", out)
+	tb.Fatalf("no VmHWM in\n%s", out)
 	return 0
 }
 
-// TestPeakMemoryChild is the process of peakMemory, and no test by itself.
-func TestPeakMemoryChild(t *testing.T) {
-	path := os.Getenv(childLog)
-	if path == "" {
-		t.Skip("only as a child of BenchmarkRatios")
+// readAlone reads a log and prints the status of its own process.
+func readAlone(path string) error {
+	inputs, err := parser.Find([]string{path}, nil)
+	if err != nil {
+		return err
 	}
-	readFiles(t, path)
+	files := parser.NewFiles(inputs, parser.Options{})
+	defer files.Close()
+	for _, err := range files.All() {
+		if err != nil {
+			return err
+		}
+	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		t.Skip(err)
+		return err
 	}
-	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	peak, _, _ = strings.Cut(peak, "\n")
-	fmt.Printf("\nVmHWM: %s\n", strings.TrimSpace(peak))
+	_, err = os.Stdout.Write(status)
+	return err
 }
 
 func BenchmarkReader(b *testing.B) {
 	const size = 64 << 20
-	path := benchLog(b, size)
+	path := binlogtest.BenchLog(b, size)
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -230,7 +198,7 @@ func BenchmarkReader(b *testing.B) {
 
 func BenchmarkFiles(b *testing.B) {
 	const size = 64 << 20
-	path := benchLog(b, size)
+	path := binlogtest.BenchLog(b, size)
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {

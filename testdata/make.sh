@@ -267,10 +267,9 @@ INSERT INTO t2 SELECT * FROM t1;
 SQL
 }
 
-mysql-9.7-commit-order() {
-  start mysql-9.7 --sync-binlog=1 --binlog-row-image=MINIMAL
-  two_tables
-  sql <<<"SET GLOBAL binlog_transaction_dependency_history_size = 1;"
+# two_halves makes 104 transactions of clients that never wait for each other's
+# rows, the second half with a sync delay, and takes the log.
+two_halves() {
   reset
   clients 8 update_client 6
   sql <<<"SET GLOBAL binlog_group_commit_sync_delay = 1000;"
@@ -278,6 +277,13 @@ mysql-9.7-commit-order() {
   stop
   take $(logs)
   expect 104
+}
+
+mysql-9.7-commit-order() {
+  start mysql-9.7 --sync-binlog=1 --binlog-row-image=MINIMAL
+  two_tables
+  sql <<<"SET GLOBAL binlog_transaction_dependency_history_size = 1;"
+  two_halves
   readme <<'MD'
 Eight clients that never wait for each other's rows; the second half with a sync delay of 1000 µs, so that nearly all share
 a sync. With a dependency history of one row the server falls back to the commit-order parent: last_committed is that of a
@@ -288,13 +294,7 @@ MD
 mysql-9.7-writeset() {
   start mysql-9.7 --sync-binlog=1 --binlog-row-image=MINIMAL
   two_tables
-  reset
-  clients 8 update_client 6
-  sql <<<"SET GLOBAL binlog_group_commit_sync_delay = 1000;"
-  clients 8 update_client 7
-  stop
-  take $(logs)
-  expect 104
+  two_halves
   readme <<'MD'
 The load of mysql-9.7-commit-order with the dependency history at its default, as every current server has it: no
 transaction of one half touches another's row, so last_committed says next to nothing of groups. 104 transactions.

@@ -68,7 +68,7 @@ func Start(t testing.TB, kind Kind, args ...string) *Server {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("%v: %v", kind, err)
 		}
-		t.Skipf("%v: %v", kind, err)
+		t.Skipf("needs a server, %v: %v", kind, err)
 	}
 	removeStale(inst.tmp)
 	template, err := inst.template()
