@@ -35,9 +35,9 @@
 // is not far off. A leader that the operating system stops in the middle of a
 // group looks like two groups, the more so the more clients there are for each
 // processor. On a replica, in a relay log and where each transaction has its
-// own connection no session comes back, so that delays are not seen and the
-// estimate is the number of flush groups. A wait for a semi-synchronous replica
-// looks like a slow sync.
+// own connection no session comes back, so that delays are not seen: the
+// estimate is the number of flush groups, and its interval goes down to the
+// bound. A wait for a semi-synchronous replica looks like a slow sync.
 //
 // last_committed groups are what the popular recipe counts. They are shown
 // beside the rest, under that name.

@@ -3,12 +3,11 @@ package main
 import (
 	"slices"
 
-	"bgcstat/parser"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"bgcstat/analysis"
+	"bgcstat/parser"
 	"bgcstat/report"
 )
 
