@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bgcstat/parser"
+	"bgcstat/parser/iosample"
 )
 
 // Analyzer folds the transactions of one server's logs into a Result.
@@ -27,12 +28,15 @@ type Analyzer struct {
 	parents       parents
 	sizes         *sizes
 	tables        tables
+	trace         *trace // nil for none
+	traced        traced
 
 	flavor       parser.Flavor
 	transactions int64 // reported
 	events       int64
 	bytes        int64
 	unfinished   int64 // reported, with terminator none
+	uncovered    int64 // would be reported, were they in the trace
 }
 
 // New gives an Analyzer for the logs of one server.
@@ -47,6 +51,13 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	chosen := a.filter.Match(t)
 	a.flavor = t.Log.Flavor
 	begun, proof := false, false
+	var m *mark // that made t durable
+	if a.trace != nil && t.Terminator != parser.TerminatorNone {
+		wanted := chosen
+		if m, chosen = a.join(t, chosen); wanted && !chosen {
+			a.uncovered++
+		}
+	}
 	if a.flavor != parser.MariaDB {
 		a.lastCommitted.add(t, chosen)
 		a.serial.add(t, chosen)
@@ -54,10 +65,20 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	if t.Terminator != parser.TerminatorNone { // else in no group
 		if a.flavor == parser.MariaDB {
 			begun = a.commitIDs.add(t, chosen)
+			if m != nil && a.trace.events {
+				if begins, _ := a.traced.add(m, t, nil, chosen); begins != a.commitIDs.began {
+					if a.traced.unlike++; a.traced.unlike == 1 {
+						a.traced.firstUnlike = t.Pos()
+					}
+				}
+			}
 		} else {
 			f := a.prover.of(t)
 			a.bound.add(t, f, chosen)
 			a.estimator.add(t, f, chosen)
+			if m != nil && a.trace.events {
+				_, begun = a.traced.add(m, t, f, chosen)
+			}
 			proof = a.tracker.add(t, f)
 		}
 	}
@@ -101,18 +122,51 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 	} else {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}
-	r.Groups = a.groups()
+	contradiction := ""
+	if a.trace != nil {
+		a.trace.finish(logs)
+		if main != nil {
+			contradiction = a.contradiction(main)
+		}
+	}
+	var fromLog *GroupStats
+	r.Groups, fromLog = a.groups(logs, contradiction)
 	if g := r.Groups.Sync; g != nil && g.Basis == Exact && damaged(logs) {
 		g.Basis = Estimated // what was left out may have been of these groups
 	}
 	r.Rates = a.rates.result()
 	a.warn(r, logs, main)
+	if a.trace != nil {
+		r.IO = a.io(contradiction != "")
+		a.warnTrace(r, contradiction, func(code string, count int64, at parser.Pos, format string, args ...any) {
+			addWarning(r, code, count, at, format, args...)
+		})
+		if mode := a.trace.header.Settings["binlog_transaction_dependency_tracking"]; mode != "" {
+			r.DependencyTracking.ServerMode, r.DependencyTracking.From = mode, "settings"
+		}
+	}
 	if g := r.Groups.Sync; g != nil && main != nil && !main.Relay && !a.filter.ofSome() {
 		if n, from, ok := a.settings.syncBinlog(logs); ok {
-			r.Saved = saved(n, from, a.settings, g, a.inGroups(g))
+			var measured *int64
+			if r.IO != nil {
+				measured = r.IO.BinlogSyncsDurable
+			}
+			r.Saved = saved(n, from, a.settings, g, a.inGroups(g), measured, fromLog)
+			if redo, ok := r.redoSyncs(); ok && measured != nil && a.settings.FlushLogAtTrxCommit != nil && *a.settings.FlushLogAtTrxCommit == 1 {
+				r.Saved.Redo = savedRedo(a.trace.joined, redo)
+			}
 		}
 	}
 	return r
+}
+
+// redoSyncs is how many syncs of the redo log were counted.
+func (r *Result) redoSyncs() (int64, bool) {
+	if r.IO == nil {
+		return 0, false
+	}
+	s, ok := r.IO.Syncs[string(iosample.Redo)]
+	return s.Count, ok
 }
 
 // grouped takes transactions whose groups have been estimated.
@@ -120,13 +174,47 @@ func (a *Analyzer) grouped(ms []member) {
 	for i := range ms {
 		m := &ms[i]
 		a.flush.add(m.newFlush, m.chosen)
-		if a.sync.add(m.newSync, m.chosen) {
+		if a.sync.add(m.newSync, m.chosen) && (a.trace == nil || !a.trace.events) {
 			a.rates.begin(m.time)
 		}
 	}
 }
 
-func (a *Analyzer) groups() Groups {
+// groups gives the figures on groups, and those on sync groups that the log
+// alone has.
+func (a *Analyzer) groups(logs []*parser.Log, contradiction string) (g Groups, fromLog *GroupStats) {
+	g = a.groupsOfLog()
+	fromLog = g.Sync
+	if a.trace == nil || contradiction != "" || fromLog == nil || a.flavor == parser.MariaDB || a.filter.ofSome() {
+		return g, fromLog
+	}
+	tr := a.trace
+	switch n, _, ok := a.settings.syncBinlog(logs); {
+	case !ok || n != 1:
+	case a.exactGroups(logs):
+		t := &a.traced.tally
+		t.close()
+		g.Sync = t.stats(t.groups, t.groups, Exact, Traced)
+		a.rates.groups = true
+	case !tr.events && tr.durable > 0 && tr.usage.counting(tr.header) && fromLog.Basis == Estimated:
+		measured := *fromLog
+		measured.Count, measured.Low, measured.High = new(tr.durable), tr.durable, tr.durable
+		measured.Basis, measured.Method = Measured, FsyncCount
+		if s := measured.Size; s != nil {
+			size := *s
+			size.Mean = float64(tr.joined) / float64(tr.durable)
+			measured.Size = &size
+		}
+		g.Sync = &measured
+		unfitted := *fromLog
+		unfitted.Count = new(min(max(a.estimator.unfit, unfitted.Low), unfitted.High))
+		fromLog = &unfitted
+	}
+	return g, fromLog
+}
+
+// groupsOfLog gives the figures on groups that the log alone has.
+func (a *Analyzer) groupsOfLog() Groups {
 	var g Groups
 	if a.flavor == parser.MariaDB {
 		t := &a.commitIDs.tally
@@ -148,7 +236,7 @@ func (a *Analyzer) groups() Groups {
 	a.estimator.end()
 	if !a.estimator.off {
 		g.Sync, g.Flush = a.estimated(*g.Bound)
-		a.rates.groups = true
+		a.rates.groups = a.trace == nil || !a.trace.events
 	}
 	if b.lower == b.members && b.members == b.all { // each alone, which is proven
 		bins := []HistogramBin{{1, b.members}}

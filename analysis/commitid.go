@@ -9,13 +9,14 @@ import "bgcstat/parser"
 type commitIDs struct {
 	log   *parser.Log
 	id    uint64
+	began bool // the last transaction began a group
 	tally tally
 }
 
 // add takes the next transaction that is in a group. It reports whether it is
 // the first reported one of its group.
 func (c *commitIDs) add(t *parser.Txn, chosen bool) (first bool) {
-	begins := t.Log != c.log && !t.Log.Relay || t.CommitID == 0 || t.CommitID != c.id
+	c.began = t.Log != c.log && !t.Log.Relay || t.CommitID == 0 || t.CommitID != c.id
 	c.log, c.id = t.Log, t.CommitID
-	return c.tally.add(begins, chosen)
+	return c.tally.add(c.began, chosen)
 }

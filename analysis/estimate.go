@@ -47,6 +47,14 @@ type estimator struct {
 	last        parser.Micros
 	wasTimeless bool // the transaction before has no commit time
 
+	// fitting: sync groups are made to agree with the counts of a trace; mark is
+	// what it says of the next transaction.
+	fitting bool
+	mark    fitMark
+	marks   []fitMark // of each member
+	cutOpen bool      // the chunk before ended inside an interval
+	unfit   int64     // sync groups before they were fitted
+
 	work work
 	// Sums over chunks, of sync groups.
 	low, high float64
@@ -69,7 +77,7 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 			return
 		}
 	}
-	if len(e.members) == chunkSize {
+	if e.full() {
 		if e.flush(e.cut()); e.off {
 			return
 		}
@@ -106,6 +114,9 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 		sequence = e.sequence[at-1]
 	}
 	e.members = append(e.members, m)
+	if e.fitting {
+		e.marks = append(e.marks, e.mark)
+	}
 	e.sequence = append(e.sequence, sequence)
 }
 
@@ -131,9 +142,32 @@ func (e *estimator) find(sequence int64) int32 {
 	return e.runStart + int32(i)
 }
 
-// cut chooses where a full chunk ends: at the longest pause of its last quarter.
+// maxChunk is how long a chunk may get that should end with an interval of a
+// trace.
+const maxChunk = 8 * chunkSize
+
+// full reports whether the members are to be estimated before the next one is
+// added. Where they are fitted to a trace this is when an interval ends.
+func (e *estimator) full() bool {
+	n := len(e.members)
+	if !e.fitting || n == 0 || e.mark.no == 0 {
+		return n >= chunkSize
+	}
+	return n >= maxChunk || n >= chunkSize && e.mark != e.marks[n-1]
+}
+
+// cut chooses where a full chunk ends: at the longest pause of its last
+// quarter, or else with an interval of the trace.
 func (e *estimator) cut() int {
 	n := len(e.members)
+	if e.fitting && e.mark.no != 0 && n < maxChunk {
+		for i := n - 1; i > n/2; i-- {
+			if e.marks[i] != e.marks[i-1] {
+				return i
+			}
+		}
+		return n
+	}
 	best, at := parser.Micros(-1), n
 	for i := n - n/4; i < n; i++ {
 		gap := e.members[i].time - e.members[i-1].time
@@ -159,6 +193,17 @@ func (e *estimator) flush(n int) {
 	e.regimes[e.work.regime] += int64(n)
 	if e.work.untold {
 		e.untold += int64(n)
+	}
+	if e.fitting {
+		for i := range e.members[:n] {
+			if e.members[i].newSync {
+				e.unfit++
+			}
+		}
+		open := n < len(e.members) && e.marks[n] == e.marks[n-1]
+		e.work.fit(e.members[:n], e.marks[:n], e.cutOpen, open)
+		e.cutOpen = open
+		e.marks = e.marks[:copy(e.marks, e.marks[n:])]
 	}
 	e.emit(e.members[:n])
 	rest := copy(e.members, e.members[n:])

@@ -26,6 +26,7 @@ type Result struct {
 
 	Groups             Groups             `json:"groups"`
 	DependencyTracking DependencyTracking `json:"dependency_tracking"`
+	IO                 *IO                `json:"io,omitempty"` // nil without a trace
 	Saved              *Saved             `json:"saved,omitempty"`
 	Clock              Clock              `json:"clock"`
 	Sizes              *Sizes             `json:"sizes,omitempty"`
@@ -90,9 +91,11 @@ const (
 // Method is where a figure comes from.
 type Method string
 
-// The methods that a log alone allows so far.
+// The methods. Traced and FsyncCount need a trace.
 const (
 	CommitID         Method = "commit_id"
+	Traced           Method = "traced"
+	FsyncCount       Method = "fsync_count"
 	CommitTimestamps Method = "commit_timestamps"
 	Constraints      Method = "constraints"
 	LastCommitted    Method = "last_committed"
@@ -207,14 +210,97 @@ type Evidence struct {
 	Why     string   `json:"why"`
 }
 
+// IO is what a trace counted of the server's syncs, in the stretch that it and
+// the reported transactions share.
+type IO struct {
+	Source string `json:"source"`           // bpf, perf, status or proc
+	Detail string `json:"detail,omitempty"` // what the source counted
+	// Start, End and Seconds are those of the stretch, by the clock of the host
+	// that took the trace.
+	Start   Time    `json:"start"`
+	End     Time    `json:"end"`
+	Seconds float64 `json:"seconds"`
+	// Syncs has the classes that were counted: binlog, relay, redo, doublewrite,
+	// undo, data, other, unattributed. It is nil where the source counts none.
+	Syncs map[string]Syncs `json:"syncs,omitempty"`
+	// BinlogSyncsDurable counts the binlog syncs that made a reported transaction
+	// durable; the others are of rotation, FLUSH LOGS and the like.
+	BinlogSyncsDurable        *int64   `json:"binlog_syncs_that_made_transactions_durable,omitempty"`
+	TransactionsPerBinlogSync *float64 `json:"transactions_per_binlog_sync,omitempty"`
+	// DurableByNoneYet counts transactions that no sync had reached when the
+	// trace ended.
+	DurableByNoneYet *int64            `json:"transactions_durable_by_none_yet,omitempty"`
+	DeviceFlushes    []DeviceFlushes   `json:"device_flushes,omitempty"`
+	Lost             int64             `json:"lost,omitempty"` // events that the kernel dropped
+	Refused          []Refused         `json:"refused,omitempty"`
+	Settings         map[string]string `json:"settings,omitempty"` // of the server
+	Rates            *SyncRates        `json:"rates,omitempty"`
+	// LatencyBySize is by rising number of transactions, without empty bins.
+	LatencyBySize []SizeLatency `json:"latency_by_size,omitempty"`
+}
+
+// Syncs are those of the files of one class.
+type Syncs struct {
+	Count     int64  `json:"count"`
+	Exactness string `json:"exactness"` // exact, lower_bound or estimate
+	// Latency is nil where it was not measured.
+	Latency *SyncLatency `json:"latency_seconds,omitempty"`
+}
+
+// SyncLatency is how long syncs took, in seconds.
+type SyncLatency struct {
+	P50  *float64 `json:"p50,omitempty"`
+	P99  *float64 `json:"p99,omitempty"`
+	Mean *float64 `json:"mean,omitempty"` // where no percentile is known
+}
+
+// DeviceFlushes counts the flush requests of a disk, by whatever program. They
+// are no syncs: there are 0 to 3 of them for one.
+type DeviceFlushes struct {
+	Device string `json:"device"`
+	Count  int64  `json:"count"`
+}
+
+// Refused is why a better source was not used.
+type Refused struct {
+	Source string `json:"source"`
+	Why    string `json:"why"`
+}
+
+// SyncRates counts syncs by time. A bucket without any is in the series: where
+// one is missing, nothing was sampled.
+type SyncRates struct {
+	BucketSeconds float64      `json:"bucket_seconds"`
+	Series        []SyncBucket `json:"series"` // by rising time
+}
+
+// SyncBucket is one bucket of a series, named by its start.
+type SyncBucket struct {
+	Start         Time             `json:"t"`
+	Syncs         map[string]int64 `json:"syncs,omitempty"` // by class, without zeros
+	DeviceFlushes *int64           `json:"device_flushes,omitempty"`
+}
+
+// SizeLatency is how long the binlog syncs took that made so many transactions
+// durable.
+type SizeLatency struct {
+	From  int64   `json:"from"` // transactions, from From to To
+	To    int64   `json:"to"`
+	Syncs int64   `json:"syncs"`
+	P50   float64 `json:"p50"` // seconds
+	P99   float64 `json:"p99"`
+}
+
 // Saved is what group commit saved.
 type Saved struct {
 	Assumes Assumes    `json:"assumes"`
 	Binlog  *SavedSync `json:"binlog,omitempty"`
+	// Redo is known from a trace only, with innodb_flush_log_at_trx_commit=1.
+	Redo *SavedSync `json:"redo,omitempty"`
 }
 
 // Assumes are the settings that a figure rests on, and where they are from:
-// "flag" or "default of 9.7".
+// "server", "flag" or "default of 9.7".
 type Assumes struct {
 	SyncBinlog          int64  `json:"sync_binlog"`
 	FlushLogAtTrxCommit *int64 `json:"innodb_flush_log_at_trx_commit,omitempty"`
@@ -239,6 +325,18 @@ type SavedSync struct {
 	SavedBySyncBinlog *int64 `json:"saved_by_sync_binlog,omitempty"`
 	Basis             Basis  `json:"basis"`
 	Method            Method `json:"method"`
+	// FromLog is what the log alone gives for Grouped, where that is measured.
+	FromLog *FromLog `json:"from_log,omitempty"`
+}
+
+// FromLog is a number of syncs by the log alone. Count is nil where only an
+// interval is known.
+type FromLog struct {
+	Count  *int64 `json:"count,omitempty"`
+	Low    int64  `json:"low"`
+	High   int64  `json:"high"`
+	Basis  Basis  `json:"basis"`
+	Method Method `json:"method"`
 }
 
 // Clock is a verdict on the logical clock of the reported logs.

@@ -1,6 +1,9 @@
 package analysis
 
-import "bgcstat/parser"
+import (
+	"bgcstat/parser"
+	"bgcstat/parser/iosample"
+)
 
 // Row is one row of dump: a transaction as the log states it, and its groups
 // where they are known. What is not known is nil.
@@ -39,6 +42,9 @@ type Rows struct {
 	commitIDs commitIDs
 	prover    prover
 	estimator estimator
+	settings  Settings
+	trace     *trace
+	lastMark  int64 // of the row before, 0 for none
 
 	// What waits for its groups, in log order.
 	waiting     []waitingRow
@@ -49,22 +55,42 @@ type Rows struct {
 type waitingRow struct {
 	row     Row
 	chosen  bool
-	grouped bool // is in a group
+	grouped bool  // is in a group
+	mark    int64 // the sync that made it durable, where that is its sync group; 0 for none
 }
 
 // NewRows gives rows of the transactions that f chooses to emit, in log order.
 // Their groups are numbered over all transactions. A row comes some thousand
 // transactions late where its groups must be estimated; End brings the last.
 func NewRows(f Filter, s Settings, emit func(*Row) error) *Rows {
-	r := &Rows{filter: f, emit: emit, prover: prover{noSessions: s.NoSessionBound}}
+	r := &Rows{filter: f, emit: emit, settings: s, prover: prover{noSessions: s.NoSessionBound}}
 	r.estimator = estimator{settings: s, emit: r.grouped}
 	return r
+}
+
+// Join is as for an Analyzer. It chooses the transactions that the trace
+// covers.
+func (r *Rows) Join(header *iosample.Header, next func() *iosample.Interval) {
+	r.trace = newTrace(header, next)
+	r.settings = r.settings.with(header.Settings)
+	r.estimator.settings = r.settings
 }
 
 // Add takes the next transaction and keeps nothing of it. The error is that of
 // emit; nothing is emitted after one.
 func (r *Rows) Add(t *parser.Txn) error {
 	w := waitingRow{chosen: r.filter.Match(t), grouped: t.Terminator != parser.TerminatorNone}
+	if r.trace != nil && w.grouped {
+		m, covered := r.trace.of(t)
+		w.chosen = w.chosen && covered
+		if m != nil {
+			r.trace.take(m, t, w.chosen)
+			if n, _, ok := r.settings.syncBinlog([]*parser.Log{t.Log}); ok && n == 1 && r.trace.events {
+				w.mark = m.no
+			}
+		}
+		r.estimator.fit(r.trace, m, r.settings)
+	}
 	if w.chosen {
 		w.row = newRow(t)
 	}
@@ -110,11 +136,18 @@ func (r *Rows) grouped(ms []member) {
 			if m.newFlush {
 				r.flush++
 			}
-			if m.newSync {
+			basis, method := Estimated, CommitTimestamps
+			begins := m.newSync || r.lastMark != 0
+			if w.mark != 0 {
+				basis, method = Exact, Traced
+				begins = w.mark != r.lastMark
+			}
+			r.lastMark = w.mark
+			if begins {
 				r.sync++
 			}
 			w.row.SyncGroup, w.row.FlushGroup = new(r.sync), new(r.flush)
-			w.row.Basis, w.row.Method = new(Estimated), new(CommitTimestamps)
+			w.row.Basis, w.row.Method = &basis, &method
 		}
 		r.give(w)
 	}

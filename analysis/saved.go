@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 
 	"bgcstat/parser"
 )
@@ -14,9 +16,33 @@ type Settings struct {
 	// microseconds, and binlog_group_commit_sync_no_delay_count.
 	SyncDelay, SyncNoDelayCount *int64
 	FlushLogAtTrxCommit         *int64
+	// from is where they are known from: "server", or "flag" where it is empty.
+	from string
 	// NoSessionBound leaves thread ids out of the bound, for logs whose thread
 	// ids are not sessions of one server.
 	NoSessionBound bool
+}
+
+// with adds what the server said of itself when a trace was taken to what is
+// not known yet. A sync_binlog that was given as a flag stays.
+func (s Settings) with(server map[string]string) Settings {
+	for _, v := range []struct {
+		name string
+		to   **int64
+	}{
+		{"innodb_flush_log_at_trx_commit", &s.FlushLogAtTrxCommit},
+		{"binlog_group_commit_sync_delay", &s.SyncDelay},
+		{"binlog_group_commit_sync_no_delay_count", &s.SyncNoDelayCount},
+		{"sync_binlog", &s.SyncBinlog},
+	} {
+		if n, err := strconv.ParseInt(server[v.name], 10, 64); err == nil && n >= 0 && *v.to == nil {
+			*v.to = &n
+			if v.to == &s.SyncBinlog {
+				s.from = "server"
+			}
+		}
+	}
+	return s
 }
 
 // syncBinlog gives sync_binlog and where it is known from. Since MySQL 5.7.7
@@ -24,7 +50,7 @@ type Settings struct {
 // cares leaves it at, so there it is not known.
 func (s Settings) syncBinlog(logs []*parser.Log) (n int64, from string, ok bool) {
 	if s.SyncBinlog != nil {
-		return *s.SyncBinlog, "flag", true
+		return *s.SyncBinlog, cmp.Or(s.from, "flag"), true
 	}
 	for _, l := range logs {
 		if l.Flavor == 0 {
@@ -42,7 +68,8 @@ func (s Settings) syncBinlog(logs []*parser.Log) (n int64, from string, ok bool)
 // The server counts groups, not transactions, up to sync_binlog (MySQL
 // sync_binlog_file, MariaDB flush_and_sync), so each is divided by it; where
 // in its count the log begins is not known, which is a sync more or less.
-func saved(n int64, from string, s Settings, g *GroupStats, transactions int64) *Saved {
+// measured is how many syncs were counted, nil where they were not.
+func saved(n int64, from string, s Settings, g *GroupStats, transactions int64, measured *int64, fromLog *GroupStats) *Saved {
 	out := &Saved{Assumes: Assumes{SyncBinlog: n, FlushLogAtTrxCommit: s.FlushLogAtTrxCommit, From: from}}
 	syncs := func(groups, phase int64) int64 {
 		if n == 0 {
@@ -58,20 +85,58 @@ func saved(n int64, from string, s Settings, g *GroupStats, transactions int64) 
 	if n > 1 {
 		b.Basis = Estimated
 	}
+	if g.Count != nil {
+		b.Grouped = new(syncs(*g.Count, 0))
+		b.SavedBySyncBinlog = new(*g.Count - *b.Grouped)
+	}
+	if measured != nil && n > 0 {
+		if l := fromLog; l != nil {
+			b.FromLog = &FromLog{Low: syncs(l.Low, 0), High: syncs(l.High, max(n-1, 0)), Basis: l.Basis, Method: l.Method}
+			if n > 1 {
+				b.FromLog.Basis = Estimated
+			}
+			if l.Count != nil {
+				b.FromLog.Count = new(syncs(*l.Count, 0))
+			}
+		}
+		b.Grouped, b.GroupedLow, b.GroupedHigh = measured, *measured, *measured
+		b.Basis, b.Method = Measured, FsyncCount
+		if g.Count != nil {
+			b.SavedBySyncBinlog = new(max(*g.Count-*measured, 0))
+		}
+	}
+	b.compare()
+	out.Binlog = b
+	return out
+}
+
+// savedRedo compares the redo syncs that were counted with one for each
+// transaction, which is what each alone needs at
+// innodb_flush_log_at_trx_commit=1: in MySQL for its flush group, in MariaDB for
+// its prepare.
+func savedRedo(transactions, measured int64) *SavedSync {
+	b := &SavedSync{
+		Alone: transactions, Grouped: &measured, GroupedLow: measured, GroupedHigh: measured,
+		Basis: Measured, Method: FsyncCount,
+	}
+	b.compare()
+	return b
+}
+
+// compare sets what was saved. Syncs that have other causes may be more than
+// transactions alone would need; nothing was saved then.
+func (b *SavedSync) compare() {
+	saved := func(grouped int64) int64 { return max(b.Alone-grouped, 0) }
 	share := func(part int64) float64 {
 		if b.Alone == 0 {
 			return 0
 		}
 		return float64(part) / float64(b.Alone)
 	}
-	b.SavedByGroupingMin, b.SavedByGroupingMax = b.Alone-b.GroupedHigh, b.Alone-b.GroupedLow
+	b.SavedByGroupingMin, b.SavedByGroupingMax = saved(b.GroupedHigh), saved(b.GroupedLow)
 	b.ShareMax = share(b.SavedByGroupingMax)
-	if g.Count != nil {
-		grouped := syncs(*g.Count, 0)
-		byGrouping, byShare := b.Alone-grouped, share(b.Alone-grouped)
-		bySetting := *g.Count - grouped
-		b.Grouped, b.SavedByGrouping, b.Share, b.SavedBySyncBinlog = &grouped, &byGrouping, &byShare, &bySetting
+	if b.Grouped != nil {
+		by := saved(*b.Grouped)
+		b.SavedByGrouping, b.Share = &by, new(share(by))
 	}
-	out.Binlog = b
-	return out
 }

@@ -14,14 +14,7 @@ const fewTransactions = 30
 // of a figure must know.
 func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	add := func(code string, count int64, at parser.Pos, format string, args ...any) {
-		if count == 0 {
-			return
-		}
-		w := Warning{Code: code, Message: fmt.Sprintf(format, args...), Count: count}
-		if at.File != "" {
-			w.At = &Position{at.File, at.Offset}
-		}
-		r.Warnings = append(r.Warnings, w)
+		addWarning(r, code, count, at, format, args...)
 	}
 	for _, l := range logs {
 		for _, w := range l.Warnings {
@@ -88,6 +81,18 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && !main.Relay && r.Groups.Sync != nil {
 		add("sync-binlog-unknown", 1, start, "sync_binlog is not known and defaults to 0 in %s: fsyncs saved are not shown; state it with --sync-binlog", serverName(main))
 	}
+}
+
+// addWarning adds a warning to r, if it counts anything.
+func addWarning(r *Result, code string, count int64, at parser.Pos, format string, args ...any) {
+	if count == 0 {
+		return
+	}
+	w := Warning{Code: code, Message: fmt.Sprintf(format, args...), Count: count}
+	if at.File != "" {
+		w.At = &Position{at.File, at.Offset}
+	}
+	r.Warnings = append(r.Warnings, w)
 }
 
 // warnLegacy says how far the popular recipe can be believed.
