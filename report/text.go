@@ -118,8 +118,11 @@ func (t *textReport) figures(r *analysis.Result) {
 		}
 		t.row("last_committed", fmt.Sprintf("%s, %s runs", distinct, Count(lc.Runs)), "legacy: not commit groups")
 	}
-	if s := r.Saved; s != nil && s.Binlog != nil {
+	if s := r.Saved; s != nil {
 		t.saved(s)
+	}
+	if r.IO != nil {
+		t.syncs(r.IO)
 	}
 	c := r.Clock
 	clock := string(c.Verdict)
@@ -185,21 +188,34 @@ func (t *textReport) groups(name string, g *analysis.GroupStats) {
 
 func basis(g *analysis.GroupStats) string { return fmt.Sprintf("%s, by %s", g.Basis, g.Method) }
 
+// saved prints what group commit saved, and, where that is measured, what the
+// log alone gives.
 func (t *textReport) saved(s *analysis.Saved) {
-	b := s.Binlog
-	value := fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
-	switch {
-	case s.Assumes.SyncBinlog == 0:
-		value = "none are made on commit"
-	case b.SavedByGrouping != nil:
-		value = fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
-		if b.SavedByGroupingMin != b.SavedByGroupingMax {
-			value = fmt.Sprintf("%s (%s to %s) of %s", Count(*b.SavedByGrouping), Count(b.SavedByGroupingMin), Count(b.SavedByGroupingMax), Count(b.Alone))
+	if b := s.Binlog; b != nil {
+		value := savedInWords(b)
+		if s.Assumes.SyncBinlog == 0 {
+			value = "none are made on commit"
 		}
+		t.row("fsyncs saved", value, fmt.Sprintf("%s; sync_binlog=%d: %s", b.Basis, s.Assumes.SyncBinlog, s.Assumes.From))
+		if n := b.SavedBySyncBinlog; n != nil && *n > 0 && s.Assumes.SyncBinlog > 0 {
+			t.row("", fmt.Sprintf("and %s by sync_binlog=%d", Count(*n), s.Assumes.SyncBinlog), "")
+		}
+		t.fromLog(b.FromLog)
 	}
-	t.row("fsyncs saved", value, fmt.Sprintf("%s; sync_binlog=%d: %s", b.Basis, s.Assumes.SyncBinlog, s.Assumes.From))
-	if n := b.SavedBySyncBinlog; n != nil && *n > 0 && s.Assumes.SyncBinlog > 0 {
-		t.row("", fmt.Sprintf("and %s by sync_binlog=%d", Count(*n), s.Assumes.SyncBinlog), "")
+	if b := s.Redo; b != nil {
+		t.row("redo saved", savedInWords(b), fmt.Sprintf("%s, by %s", b.Basis, b.Method))
+		t.fromLog(b.FromLog)
+	}
+}
+
+func savedInWords(b *analysis.SavedSync) string {
+	switch {
+	case b.SavedByGrouping == nil || b.Share == nil:
+		return fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
+	case b.SavedByGroupingMin != b.SavedByGroupingMax:
+		return fmt.Sprintf("%s (%s to %s) of %s", Count(*b.SavedByGrouping), Count(b.SavedByGroupingMin), Count(b.SavedByGroupingMax), Count(b.Alone))
+	default:
+		return fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
 	}
 }
 

@@ -1,8 +1,10 @@
 // Package plot turns a result into pictures, PNG files for a report:
 //
-//	group-size  how many groups of each size, and how many transactions in them
-//	timeline    transactions, sync groups and bytes per second
-//	parents     how far back last_committed points, along the log
+//	group-size    how many groups of each size, and how many transactions in them
+//	timeline      transactions, syncs, sync groups and bytes per second
+//	fsyncs        the syncs that group commit saved, by the log and as measured
+//	sync-latency  how long the syncs of groups of each size took
+//	parents       how far back last_committed points, along the log
 //
 // Figures says what is to be seen, as plain values: words, axes, ticks, and
 // the bars and points in the units of their axes. WritePNG only draws that. So

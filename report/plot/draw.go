@@ -97,6 +97,9 @@ func (f *Figure) check() error {
 			if _, err := parseColor(s.Color); err != nil {
 				return err
 			}
+			if err := s.Stroke.check(); err != nil {
+				return err
+			}
 		}
 	}
 	for _, a := range axes {
@@ -273,8 +276,12 @@ func (l *layout) panel(c *canvas, p *Panel, r field) {
 		l.series(c, &p.Y, s, r, x, y)
 	}
 	for _, s := range p.Series {
+		above := 3.0
+		if s.Kind == Interval {
+			above = 5 // clear of the bracket
+		}
 		for _, b := range s.Bars {
-			l.barLabel(c, p, b, r)
+			l.barLabel(c, p, b, r, above)
 		}
 	}
 	c.line(frame, 0.75, r.left, r.bottom, r.right, r.bottom)
@@ -284,7 +291,7 @@ func (l *layout) panel(c *canvas, p *Panel, r field) {
 func (l *layout) bars() bool {
 	for _, p := range l.Panels {
 		for _, s := range p.Series {
-			if s.Kind == Filled || s.Kind == Outline {
+			if s.Kind == Filled || s.Kind == Outline || s.Kind == Interval {
 				return true
 			}
 		}
@@ -329,14 +336,18 @@ func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(flo
 		for _, e := range edges {
 			c.path(tone, 1.4, [][2]float64{{e.left, r.bottom}, {e.left, e.top}, {e.right, e.top}, {e.right, r.bottom}})
 		}
+	case Interval:
+		l.intervals(c, yAxis, s, tone, r)
 	case Area, Steps:
 		c.steps(s.Kind, tone, edges, r.bottom)
+	case Levels:
+		c.levels(s.stroke(), tone, edges)
 	case Dots:
 		for _, p := range s.Points {
 			px, ok1 := x(p.X)
 			py, ok2 := y(p.Y)
 			if ok1 && ok2 {
-				c.dot(tone, px, py, 1.2)
+				c.dot(tone, px, py, s.stroke().Width/2)
 			}
 		}
 	case Line:
@@ -348,32 +359,39 @@ func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(flo
 				path = append(path, [2]float64{px, py})
 			}
 		}
-		c.path(tone, 1.6, path)
+		c.stroke(tone, s.stroke(), path)
 	}
 }
 
-// barLabel writes a bar's label above it, on a ground that keeps lines behind
+// barLabel writes a bar's label so many points above it, on a ground that keeps lines behind
 // from striking it out. One that is wider than the bar and has no room above
 // those beside it is left out.
-func (l *layout) barLabel(c *canvas, p *Panel, b Bar, r field) {
+func (l *layout) barLabel(c *canvas, p *Panel, b Bar, r field, above float64) {
 	from, ok1 := l.X.place(b.From)
 	to, ok2 := l.X.place(b.To)
 	v, ok3 := p.Y.place(b.Value)
 	if b.Label == "" || !ok1 || !ok2 || !ok3 {
 		return
 	}
-	w := textWidth(b.Label, smallSize, false)
-	x := r.left + (from+to)/2*(r.right-r.left) - w/2
-	y := r.bottom + clamp(v)*(r.top-r.bottom) + 3
-	if w > (to-from)*(r.right-r.left)+2 && y < p.besides(b, r)+3+1.5*smallSize {
+	lines := strings.Split(b.Label, "\n")
+	w := 0.0
+	for _, s := range lines {
+		w = max(w, textWidth(s, smallSize, false))
+	}
+	center := r.left + (from+to)/2*(r.right-r.left)
+	y := r.bottom + clamp(v)*(r.top-r.bottom) + above
+	if w > (to-from)*(r.right-r.left)+2 && y < p.besides(b, r)+above+1.5*smallSize {
 		return
 	}
 	ground := white
 	if l.X.Shaded != 0 && b.From >= l.X.Shaded {
 		ground = empty
 	}
-	c.rect(x-1, y-1, x+w+1, y+smallSize*0.8, ground)
-	c.text(x, y, b.Label, smallSize, false, ink)
+	c.rect(center-w/2-1, y-1, center+w/2+1, y+smallSize*(leading*float64(len(lines)-1)+0.8), ground)
+	for _, s := range slices.Backward(lines) {
+		c.text(center-textWidth(s, smallSize, false)/2, y, s, smallSize, false, ink)
+		y += smallSize * leading
+	}
 }
 
 // besides is the top of the highest of the bars on both sides of b.
@@ -399,10 +417,7 @@ func (c *canvas) steps(k Kind, tone color.NRGBA, edges []edge, bottom float64) {
 		line = 0.6
 	}
 	for len(edges) > 0 {
-		n := 1
-		for n < len(edges) && edges[n].left-edges[n-1].right < 0.01 {
-			n++
-		}
+		n := touching(edges)
 		path := [][2]float64{{edges[0].left, bottom}}
 		for _, e := range edges[:n] {
 			path = append(path, [2]float64{e.left, e.top}, [2]float64{e.right, e.top})
@@ -429,12 +444,20 @@ func legend(c *canvas, series []Series, right, y float64) {
 		tone, _ := parseColor(s.Color)
 		right -= textWidth(s.Label, smallSize, false)
 		c.text(right, y, s.Label, smallSize, false, ink)
-		right -= 14
+		long := 10.0
+		if s.Stroke != nil && len(s.Stroke.Dash) > 0 {
+			long = 18 // or the dashes would not be seen
+		}
+		right -= long + 4
 		switch mid := y + 2.8; s.Kind {
 		case Dots:
 			c.dot(tone, right+5, mid, 2)
-		case Line, Steps:
+		case Steps:
 			c.line(tone, 1.6, right, mid, right+10, mid)
+		case Line, Levels:
+			c.stroke(tone, s.stroke(), [][2]float64{{right, mid}, {right + long, mid}})
+		case Interval:
+			c.bracket(tone, right+5, mid-4, mid+4, 3)
 		case Outline:
 			c.path(tone, 1.4, [][2]float64{{right + 1, mid - 3}, {right + 1, mid + 3}, {right + 9, mid + 3}, {right + 9, mid - 3}})
 		case Area:

@@ -11,9 +11,11 @@ import (
 
 // Names of the figures. A file is named after its figure, see Figure.File.
 const (
-	GroupSize = "group-size"
-	Timeline  = "timeline"
-	Parents   = "parents"
+	GroupSize   = "group-size"
+	Timeline    = "timeline"
+	Fsyncs      = "fsyncs"
+	SyncLatency = "sync-latency"
+	Parents     = "parents"
 )
 
 // Figure is a picture as plain values: one column of panels over one
@@ -63,13 +65,15 @@ type Kind string
 
 // The kinds of a series. Those but Dots and Line have bars.
 const (
-	Filled  Kind = "filled"  // bars, each by itself
-	Outline Kind = "outline" // the edges of bars, each by itself
-	Area    Kind = "area"    // bars that touch, as one surface
-	Steps   Kind = "steps"   // the upper edge of bars that touch
-	Unknown Kind = "unknown" // stretches where nothing is known; their values mean nothing
-	Dots    Kind = "dots"
-	Line    Kind = "line"
+	Filled   Kind = "filled"   // bars, each by itself
+	Outline  Kind = "outline"  // the edges of bars, each by itself
+	Interval Kind = "interval" // brackets from Low to Value, each by itself
+	Area     Kind = "area"     // bars that touch, as one surface
+	Steps    Kind = "steps"    // the upper edge of bars that touch, down to 0 beside them
+	Levels   Kind = "levels"   // the upper edge of bars that touch, and nothing beside them
+	Unknown  Kind = "unknown"  // stretches where nothing is known; their values mean nothing
+	Dots     Kind = "dots"
+	Line     Kind = "line"
 )
 
 // Series is what one entry of the legend stands for.
@@ -77,14 +81,24 @@ type Series struct {
 	Label  string  `json:"label"`
 	Kind   Kind    `json:"kind"`
 	Color  string  `json:"color"` // #rrggbb
+	Stroke *Stroke `json:"stroke,omitempty"`
 	Bars   []Bar   `json:"bars,omitempty"`
 	Points []Point `json:"points,omitempty"`
 }
 
-// Bar reaches from From to To along the horizontal axis, and from 0 to Value.
+// Stroke is how the lines of Levels and Line are drawn, and how large Dots are,
+// in points. It tells lines apart where colours cannot.
+type Stroke struct {
+	Width float64   `json:"width"`          // of the line, or of a dot
+	Dash  []float64 `json:"dash,omitempty"` // lengths of dashes and gaps, in turn
+}
+
+// Bar reaches from From to To along the horizontal axis, and from 0 to Value,
+// or, in an Interval, from Low to Value. Its label may have several lines.
 type Bar struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
+	Low   float64 `json:"low,omitempty"`
 	Value float64 `json:"value"`
 	Label string  `json:"label,omitempty"`
 }
@@ -101,12 +115,14 @@ type Absent struct {
 	Why  string `json:"why"`
 }
 
-// Two colours of Okabe and Ito, which people who see few colours can tell
-// apart, too, and which stand out from white; and a grey.
+// Colours of Okabe and Ito that stand out from white, the first two such that
+// people who see few colours can tell them apart, too; and a grey.
 const (
 	blue       = "#0072B2"
 	vermillion = "#D55E00"
+	green      = "#009E73"
 	purple     = "#CC79A7"
+	black      = "#000000"
 	grey       = "#DFE3E8" // of what is not known
 )
 
@@ -121,6 +137,8 @@ func Figures(r *analysis.Result) ([]Figure, []Absent) {
 	}{
 		{GroupSize, groupSize},
 		{Timeline, timeline},
+		{Fsyncs, fsyncs},
+		{SyncLatency, syncLatency},
 		{Parents, parents},
 	} {
 		f, why := b.build(r)

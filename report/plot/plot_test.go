@@ -74,6 +74,7 @@ func samples() map[string]*analysis.Result {
 
 	return map[string]*analysis.Result{
 		"exact": exact(), "writeset": writeset(400), "commit order": commitOrder(2000),
+		"traced": traced(), "flushes only": flushesOnly(), "busy": busy(), "noisy": noisy(),
 		"few": few, "many": many, "both": both, "partly": partly, "names": names, "one": one, "huge": huge,
 		"half a second":          long("2026-08-01T23:59:59.7Z", 10*time.Millisecond, 50),
 		"ten minutes":            long("2026-08-01T23:55:00Z", time.Second, 600),
@@ -117,7 +118,7 @@ func rounded(s []byte) []byte {
 func TestFigureGolden(t *testing.T) {
 	small := writeset(24)
 	small.Rates.Series = small.Rates.Series[:12]
-	for name, r := range map[string]*analysis.Result{"exact": exact(), "writeset": small} {
+	for name, r := range map[string]*analysis.Result{"exact": exact(), "writeset": small, "traced": traced(), "flushes-only": flushesOnly()} {
 		figures, absent := Figures(r)
 		got, err := json.MarshalIndent(struct {
 			Figures []Figure `json:"figures"`
@@ -154,6 +155,10 @@ func TestPNGGolden(t *testing.T) {
 	goldenPNG(t, "exact-timeline.png", figure(t, exact(), Timeline))
 	goldenPNG(t, "writeset-group-size.png", figure(t, writeset(400), GroupSize))
 	goldenPNG(t, "writeset-parents.png", figure(t, writeset(400), Parents))
+	goldenPNG(t, "traced-timeline.png", figure(t, traced(), Timeline))
+	goldenPNG(t, "traced-fsyncs.png", figure(t, traced(), Fsyncs))
+	goldenPNG(t, "traced-sync-latency.png", figure(t, traced(), SyncLatency))
+	goldenPNG(t, "busy-sync-latency.png", figure(t, busy(), SyncLatency)) // logarithmic
 }
 
 func goldenPNG(t *testing.T, name string, f *Figure) {
@@ -246,8 +251,8 @@ func TestPNG(t *testing.T) {
 	t.Parallel()
 	for name, r := range samples() {
 		figures, absent := Figures(r)
-		if len(figures)+len(absent) != 3 {
-			t.Errorf("%s: %d figures and %d absent, want 3 in all", name, len(figures), len(absent))
+		if len(figures)+len(absent) != 5 {
+			t.Errorf("%s: %d figures and %d absent, want 5 in all", name, len(figures), len(absent))
 		}
 		for _, f := range figures {
 			if _, err := json.Marshal(f); err != nil {
@@ -259,9 +264,9 @@ func TestPNG(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{GroupSize, Timeline, Parents} {
+	for _, name := range []string{GroupSize, Timeline, Fsyncs, SyncLatency, Parents} {
 		var a, b bytes.Buffer
-		f := figure(t, writeset(400), name)
+		f := figure(t, traced(), name)
 		if err := f.WritePNG(&a); err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +277,7 @@ func TestPNG(t *testing.T) {
 		if c := color.NRGBAModel.Convert(img.At(0, 0)); c != white {
 			t.Errorf("%s: the background is %v, want white", name, c)
 		}
-		if err := figure(t, writeset(400), name).WritePNG(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+		if err := figure(t, traced(), name).WritePNG(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: other bytes the second time (%v)", name, err)
 		}
 	}
@@ -301,7 +306,7 @@ func TestInvariants(t *testing.T) {
 						t.Errorf("%s: %s: %d points in a line", name, f.Name, n)
 					}
 					for _, b := range s.Bars {
-						if b.Value > p.Y.Max || b.Value < 0 || b.From >= b.To || b.From < f.X.Min || b.To > f.X.Max {
+						if b.Value > p.Y.Max || b.Value < b.Low || b.Low < 0 || b.From >= b.To || b.From < f.X.Min || b.To > f.X.Max {
 							t.Errorf("%s: %s: bar %v is beyond the axes", name, f.Name, b)
 						}
 					}
@@ -330,7 +335,7 @@ func TestInvariants(t *testing.T) {
 					want++
 				}
 			}
-			if len(labels) != want || want < 2 && f.Name != GroupSize {
+			if len(labels) != want || want < 2 && f.Name != GroupSize && f.Name != SyncLatency {
 				t.Errorf("%s: %s: %d labels of %d have room on the horizontal axis", name, f.Name, len(labels), want)
 			}
 		}
@@ -347,8 +352,9 @@ func TestAbsent(t *testing.T) {
 	}{
 		{"empty", analysis.Result{}, map[string]string{
 			GroupSize: "no transactions", Timeline: "has a time", Parents: "no transaction has last_committed",
+			Fsyncs: "no transactions", SyncLatency: "no trace",
 		}},
-		{"no clock", analysis.Result{Transactions: 5}, map[string]string{GroupSize: "not known", Timeline: "", Parents: ""}},
+		{"no clock", analysis.Result{Transactions: 5}, map[string]string{GroupSize: "not known", Timeline: "", Parents: "", Fsyncs: "number of sync groups is not known", SyncLatency: ""}},
 		{"no sizes", analysis.Result{
 			Transactions: 5,
 			Groups:       analysis.Groups{LastCommitted: &analysis.LastCommittedGroups{Histogram: hist(-1, 5, 0, 3, 7, 0)}},
@@ -357,7 +363,7 @@ func TestAbsent(t *testing.T) {
 		}, map[string]string{GroupSize: "not known", Timeline: "NaN", Parents: "all of 2 parent distances"}},
 	} {
 		figures, absent := Figures(&tt.r)
-		if len(figures) != 0 || len(absent) != 3 {
+		if len(figures) != 0 || len(absent) != 5 {
 			t.Errorf("%s: %d figures, %v", tt.name, len(figures), absent)
 		}
 		for _, a := range absent {
@@ -383,17 +389,20 @@ func TestWritePNGAnyFigure(t *testing.T) {
 	var points []Point
 	for _, v := range values {
 		for _, w := range values {
-			bars = append(bars, Bar{v, w, v, "label"}, Bar{0, 1, w, ""})
+			bars = append(bars, Bar{v, w, v, w, "label"}, Bar{0, 1, w, v, "a\n\nb"})
 			points = append(points, Point{v, w})
 		}
 	}
 	axis := Axis{Label: "a", Unit: "u", Max: 1, Ticks: []Tick{{nan, "x"}, {inf, "y"}, {0, "z"}, {0, "z"}, {0.5, ""}}}
 	logAxis := Axis{Label: "a", Unit: "u", Min: 1, Max: 1e18, Log: true, Ticks: axis.Ticks}
-	for _, kind := range []Kind{Filled, Outline, Area, Steps, Unknown, Dots, Line, "other"} {
+	dashed := &Stroke{Width: 20, Dash: []float64{0.2, 100, 3}}
+	for _, kind := range []Kind{Filled, Outline, Interval, Area, Steps, Levels, Unknown, Dots, Line, "other"} {
 		for _, y := range []Axis{axis, logAxis} {
-			f := Figure{X: axis, Panels: []Panel{{Y: y, Height: 50, Series: []Series{
-				{Kind: kind, Color: blue, Label: "some", Bars: bars, Points: points}, {Kind: kind, Color: blue},
-			}}}}
+			series := []Series{{Kind: kind, Color: blue, Label: "some", Bars: bars, Points: points}, {Kind: kind, Color: blue}}
+			if kind == Levels || kind == Line {
+				series[0].Stroke = dashed
+			}
+			f := Figure{X: axis, Panels: []Panel{{Y: y, Height: 50, Series: series}}}
 			if err := f.WritePNG(new(bytes.Buffer)); err != nil {
 				t.Errorf("%s: %v", kind, err)
 			}
@@ -401,6 +410,9 @@ func TestWritePNGAnyFigure(t *testing.T) {
 	}
 
 	fine := Panel{Y: axis, Height: 50}
+	stroked := func(width float64, dash ...float64) Figure {
+		return Figure{X: axis, Panels: []Panel{{Y: axis, Height: 50, Series: []Series{{Kind: Line, Color: blue, Stroke: &Stroke{width, dash}}}}}}
+	}
 	for name, f := range map[string]Figure{
 		"no panels":         {X: axis},
 		"no range":          {X: Axis{Min: 1, Max: 1}, Panels: []Panel{fine}},
@@ -414,6 +426,13 @@ func TestWritePNGAnyFigure(t *testing.T) {
 		"too high":          {X: axis, Panels: []Panel{{Y: axis, Height: 1e18}}},
 		"endless subtitles": {X: axis, Panels: []Panel{fine}, Subtitle: []string{strings.Repeat("word ", 1e4)}},
 		"bad colour":        {X: axis, Panels: []Panel{{Y: axis, Height: 50, Series: []Series{{Kind: Line, Color: "blue"}}}}},
+		"no width":          stroked(0),
+		"width no number":   stroked(nan),
+		"wide":              stroked(1e6),
+		"endless dashes":    stroked(1, 1, 0),
+		"dash no number":    stroked(1, nan),
+		"infinite dash":     stroked(1, inf),
+		"many dashes":       stroked(1, make([]float64, 9)...),
 	} {
 		var b bytes.Buffer
 		if err := f.WritePNG(&b); err == nil || b.Len() > 0 {
@@ -458,7 +477,7 @@ func TestPalette(t *testing.T) {
 	luminance := func(c [3]float64) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
 
 	// Lines need a contrast of 3 against white (WCAG 2.1, 1.4.11).
-	for _, s := range []string{blue, vermillion} {
+	for _, s := range []string{blue, vermillion, green, purple, black} {
 		if c := 1.05 / (luminance(linear(s)) + 0.05); c < 3 {
 			t.Errorf("%s: contrast %.2f against white, want 3", s, c)
 		}

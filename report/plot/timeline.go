@@ -42,7 +42,7 @@ func seconds(from, to time.Time) float64 {
 // newGrid returns the grid for the buckets, and false where their times make
 // no sense.
 func newGrid(r *analysis.Rates) (grid, bool) {
-	g := grid{to: math.Inf(-1), bucket: r.BucketSeconds, perColumn: 1}
+	g := grid{to: math.Inf(-1), bucket: r.BucketSeconds}
 	for i, b := range r.Series {
 		if i == 0 || b.Start.Before(g.first) {
 			g.first = b.Start.Time
@@ -54,18 +54,25 @@ func newGrid(r *analysis.Rates) (grid, bool) {
 	if !(g.bucket > 0 && g.bucket < longest) || !finite(g.to-g.from) || g.to-g.from <= g.bucket/2 {
 		return grid{}, false
 	}
-	if n := g.buckets(); n > mostColumns {
-		g.perColumn = math.Ceil(n / mostColumns)
-		// A round width where a whole number of buckets gives one.
-		for _, step := range timeSteps {
-			k := math.Round(step / g.bucket)
-			if k >= g.perColumn && k < 2.5*g.perColumn && math.Abs(k*g.bucket-step) < 1e-9*step {
-				g.perColumn = k
-				break
-			}
+	g.perColumn = perColumn(g.buckets(), g.bucket, mostColumns)
+	return g, true
+}
+
+// perColumn says how many of n buckets share a column so that there are at most
+// so many columns.
+func perColumn(n, bucket, most float64) float64 {
+	if n <= most {
+		return 1
+	}
+	least := math.Ceil(n / most)
+	// A round width where a whole number of buckets gives one.
+	for _, step := range timeSteps {
+		k := math.Round(step / bucket)
+		if k >= least && k < 2.5*least && math.Abs(k*bucket-step) < 1e-9*step {
+			return k
 		}
 	}
-	return g, true
+	return least
 }
 
 func (g grid) buckets() float64 { return math.Round((g.to - g.from) / g.bucket) }
@@ -117,6 +124,9 @@ func timeline(r *analysis.Result) (*Figure, string) {
 	transactions := g.rates(cols, func(c column) (float64, float64, bool) { return c.transactions, c.topTransactions, true })
 	f.Panels = append(f.Panels, transactions.panel("transactions", "per second", large))
 
+	syncs, syncsInWords := g.syncs(r.IO)
+	f.Panels = append(f.Panels, syncs...)
+
 	if why := noGroups(r, cols); why != "" {
 		f.Panels = append(f.Panels, Panel{Y: Axis{Label: "sync groups", Unit: "per second", Max: 1}, Height: 50, Note: why})
 		f.Subtitle = append(f.Subtitle, "Transactions and bytes are counted (basis exact).")
@@ -126,6 +136,8 @@ func timeline(r *analysis.Result) (*Figure, string) {
 		f.Subtitle = append(f.Subtitle, "Transactions and bytes are counted (basis exact). Sync groups: "+groupsBasis(r)+
 			", each counted where it begins. The closer their rate to that of the transactions, the fewer commits shared a group.")
 	}
+
+	f.Subtitle = append(f.Subtitle, syncsInWords...)
 
 	bytes := g.rates(cols, func(c column) (float64, float64, bool) { return c.bytes, c.topBytes, true })
 	f.Panels = append(f.Panels, bytes.panel("binlog written by these transactions", "", bytesUnit))
