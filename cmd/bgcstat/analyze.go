@@ -80,8 +80,13 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 		}
 	}
 	var all []*parser.Log
+	badTrace := false
 	for i, part := range parts {
 		a := analysis.New(o.filterFor(part), o.settings)
+		done, err := o.join(u, a)
+		if err != nil {
+			return err
+		}
 		logs, err := o.read(u, part, func(t *parser.Txn) error {
 			a.Add(t)
 			return nil
@@ -96,7 +101,9 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 		if i > 0 && o.format == "text" {
 			fmt.Fprintln(u.stdout)
 		}
-		if err := o.print(u, a.Result(logs), partName(part, len(parts))); err != nil {
+		r := a.Result(logs)
+		badTrace = done() || badTrace
+		if err := o.print(u, r, partName(part, len(parts))); err != nil {
 			return err
 		}
 	}
@@ -105,7 +112,7 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 			u.warnings(l)
 		}
 	}
-	return status(all)
+	return traceStatus(status(all), badTrace)
 }
 
 // partName is the subdirectory of --out for one of several servers.

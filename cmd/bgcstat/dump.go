@@ -61,8 +61,13 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 		out = report.JSONRows(u.stdout)
 	}
 	var all []*parser.Log
+	badTrace := false
 	for _, part := range parts {
 		rows := analysis.NewRows(o.filterFor(part), o.settings, out.Write)
+		done, err := o.join(u, rows)
+		if err != nil {
+			return err
+		}
 		logs, err := o.read(u, part, rows.Add)
 		if err != nil {
 			return err
@@ -70,6 +75,7 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 		if err := rows.End(); err != nil {
 			return err
 		}
+		badTrace = done() || badTrace
 		all = append(all, logs...)
 	}
 	if slices.ContainsFunc(all, reports) {
@@ -80,5 +86,5 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 	for _, l := range all {
 		u.warnings(l)
 	}
-	return status(all)
+	return traceStatus(status(all), badTrace)
 }

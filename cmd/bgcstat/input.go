@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"bgcstat/analysis"
 	"bgcstat/parser"
+	"bgcstat/parser/iosample"
 )
 
 // inputOptions say what is read and what of it is reported. All commands that
@@ -24,6 +27,7 @@ type inputOptions struct {
 	syncBinlog, flushLog        int64
 	syncDelay, syncNoDelay      int64
 	noSessionBound              bool
+	trace                       string
 
 	filter   analysis.Filter
 	settings analysis.Settings
@@ -43,6 +47,7 @@ func (o *inputOptions) addFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.flushLog, "flush-log-at-trx-commit", 0, "innodb_flush_log_at_trx_commit of the server, `N`")
 	f.Int64Var(&o.syncDelay, "binlog-group-commit-sync-delay", 0, "binlog_group_commit_sync_delay of the server, in `microseconds`")
 	f.Int64Var(&o.syncNoDelay, "binlog-group-commit-sync-no-delay-count", 0, "binlog_group_commit_sync_no_delay_count of the server, `N`")
+	f.StringVar(&o.trace, "trace", "", "join this `file`, which bgcstat sample --trace wrote while the log was written: groups and savings by the syncs that were counted")
 	f.BoolVar(&o.noSessionBound, "no-session-bound", false, "take thread ids for no proof: for logs behind proxies that set pseudo_thread_id, and of Galera nodes with one server_id")
 	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
 	f.BoolVar(&o.perServer, "per-server", false, "part logs of different servers, instead of refusing them")
@@ -55,6 +60,12 @@ func (o *inputOptions) check(f *pflag.FlagSet) error {
 		Databases: o.databases, Tables: o.tables,
 	}
 	o.settings = analysis.Settings{NoSessionBound: o.noSessionBound}
+	if f.Changed("trace") && o.trace == "" {
+		return usageError("--trace is empty, want a file")
+	}
+	if o.trace != "" && o.perServer {
+		return usageError("--trace and --per-server contradict each other: a trace is of one server")
+	}
 	given := analysis.Filters{
 		StartDatetime: o.startDatetime, StopDatetime: o.stopDatetime,
 		StartPosition: o.startPosition, StopPosition: o.stopPosition,
@@ -191,6 +202,46 @@ func (o *inputOptions) read(u *ui, inputs []*parser.Input, f func(*parser.Txn) e
 	return files.Logs(), nil
 }
 
+// joiner takes a trace.
+type joiner interface {
+	Join(header *iosample.Header, next func() *iosample.Interval)
+}
+
+// join opens the trace, if one is given, and has it joined by to. done closes
+// it and says what was wrong with it; damaged tells whether it had to.
+func (o *inputOptions) join(u *ui, to joiner) (done func() (damaged bool), err error) {
+	if o.trace == "" {
+		return func() bool { return false }, nil
+	}
+	f, err := os.Open(o.trace)
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	r, err := iosample.NewReader(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("--trace: %s: %w", o.trace, err)
+	}
+	var bad error
+	to.Join(&r.Header, func() *iosample.Interval {
+		v, err := r.Next()
+		if err != nil && !errors.Is(err, io.EOF) {
+			bad = err
+		}
+		return v
+	})
+	return func() bool {
+		f.Close()
+		if bad != nil {
+			u.errorf("%s: %v; what stands before it was used", o.trace, bad)
+		}
+		if r.Torn {
+			u.warningf("%s: the last line is cut short and was passed over", o.trace)
+		}
+		return bad != nil
+	}, nil
+}
+
 // filterFor is the filter with the names of the logs that positions are in.
 func (o *inputOptions) filterFor(inputs []*parser.Input) analysis.Filter {
 	f := o.filter
@@ -214,6 +265,14 @@ func status(logs []*parser.Log) error {
 	default:
 		return nil
 	}
+}
+
+// traceStatus is the exit status where the trace was damaged, too.
+func traceStatus(err error, badTrace bool) error {
+	if err != nil || !badTrace {
+		return err
+	}
+	return &exitError{status: statusDamaged}
 }
 
 // reports tells whether there is anything to report of a log.

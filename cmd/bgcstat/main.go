@@ -50,12 +50,11 @@ how far those figures can be trusted.
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("unknown command %q", args[0]).hint("the commands are analyze and dump; see bgcstat --help")
+				return usageError("unknown command %q", args[0]).hint("the commands are analyze, dump and sample; see bgcstat --help")
 			}
 			return usageError("no command").hint("see bgcstat --help")
 		},
 	}
-	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -68,8 +67,9 @@ how far those figures can be trusted.
 		}
 		return usageError("%v", err).hint("see " + cmd.CommandPath() + " --help")
 	})
-	root.AddCommand(analyzeCommand(ui), dumpCommand(ui))
+	root.AddCommand(analyzeCommand(ui), dumpCommand(ui), sampleCommand(ui))
 
+	root.SetArgs(gluedPassword(root, args))
 	err := root.Execute()
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return statusDone // who reads no more wants no word of it
