@@ -101,7 +101,7 @@ func saved(n int64, from string, s Settings, g *GroupStats, transactions int64, 
 		}
 		b.Grouped, b.GroupedLow, b.GroupedHigh = measured, *measured, *measured
 		b.Basis, b.Method = Measured, FsyncCount
-		if g.Count != nil {
+		if g.Count != nil && n > 1 {
 			b.SavedBySyncBinlog = new(max(*g.Count-*measured, 0))
 		}
 	}

@@ -15,7 +15,6 @@ import (
 const (
 	textWidth   = 80
 	textIndent  = 16 // of values
-	textBasis   = 54 // where a basis begins
 	textDevices = 4
 	textClasses = 8
 )
@@ -27,7 +26,7 @@ var classes = []string{"binlog", "relay", "redo", "doublewrite", "undo", "data",
 func (t *textReport) syncs(io *analysis.IO) {
 	source := shorten(Printable(io.Source), 12)
 	if io.Seconds > 0 && finite(io.Seconds) {
-		t.fact("traced", fmt.Sprintf("%s from %s UTC", Duration(io.Seconds), io.Start.UTC().Format(time.DateTime+".000")), "by the host's clock")
+		t.row("traced", fmt.Sprintf("%s from %s UTC", Duration(io.Seconds), io.Start.UTC().Format(time.DateTime+".000")), "by the host's clock")
 	}
 	switch b, ok := io.Syncs["binlog"]; {
 	case ok:
@@ -35,21 +34,21 @@ func (t *textReport) syncs(io *analysis.IO) {
 		if n := io.BinlogSyncsDurable; n != nil {
 			value += fmt.Sprintf(" (%s made transactions durable)", Count(*n))
 		}
-		t.fact("binlog syncs", value, exactness(b.Exactness)+", by "+source)
+		t.row("binlog syncs", value, exactness(b.Exactness)+", by "+source)
 	case len(io.Syncs) == 0:
-		t.fact("binlog syncs", "not counted", source+" counts no syncs")
+		t.row("binlog syncs", "not counted", source+" counts no syncs")
 	}
 	if n := io.TransactionsPerBinlogSync; n != nil && finite(*n) {
-		t.fact("per binlog sync", fmt.Sprintf("%.2f transactions", *n), "measured")
+		t.row("per binlog sync", fmt.Sprintf("%.2f transactions", *n), "measured")
 	}
 	if n := io.DurableByNoneYet; n != nil && *n > 0 {
-		t.fact("not durable yet", Count(*n)+" transactions, when the trace ended", "measured")
+		t.row("not durable yet", Count(*n)+" transactions, when the trace ended", "measured")
 	}
 	t.otherSyncs(io)
 	t.latencies(io, source)
 	t.devices(io)
 	if io.Lost > 0 {
-		t.fact("lost", Count(io.Lost)+" events, dropped by the kernel", "counts are too low")
+		t.row("lost", Count(io.Lost)+" events, dropped by the kernel", "counts are too low")
 	}
 	for _, r := range io.Refused {
 		t.refused(r)
@@ -68,7 +67,7 @@ func (t *textReport) fromLog(l *analysis.FromLog) {
 			value += fmt.Sprintf(" (%s to %s)", Count(l.Low), Count(l.High))
 		}
 	}
-	t.fact("  by the log", value, fmt.Sprintf("%s, by %s", l.Basis, l.Method))
+	t.row("  by the log", value, fmt.Sprintf("%s, by %s", l.Basis, l.Method))
 }
 
 // otherSyncs prints the syncs of all classes but the binlog, and the exactness
@@ -117,7 +116,7 @@ func (t *textReport) latencies(io *analysis.IO, source string) {
 	}
 	name, basis := "sync latency", "measured, by "+source
 	for _, r := range rows {
-		t.fact(name, fmt.Sprintf("%-*s %s", widest, r[0], r[1]), basis)
+		t.row(name, fmt.Sprintf("%-*s %s", widest, r[0], r[1]), basis)
 		name, basis = "", ""
 	}
 }
@@ -160,7 +159,7 @@ func (t *textReport) refused(r analysis.Refused) {
 	const longest = 3 * (textWidth - textIndent) // of reasons, which hold what a kernel or server says
 	name := "not by " + shorten(Printable(r.Source), 8)
 	for line := range strings.Lines(wrap(shorten(Printable(r.Why), longest), textWidth-textIndent, "")) {
-		t.fact(name, strings.TrimSpace(line), "")
+		t.row(name, strings.TrimSpace(line), "")
 		name = ""
 	}
 }
@@ -177,28 +176,13 @@ func (t *textReport) list(name string, parts []string, basis string) {
 			p += ","
 		}
 		if line != "" && utf8.RuneCountInString(line+" "+p) > textWidth-textIndent {
-			t.fact(name, line, "")
+			t.row(name, line, "")
 			name, line = "", p
 			continue
 		}
 		line = strings.TrimPrefix(line+" "+p, " ")
 	}
-	t.fact(name, line, basis)
-}
-
-// fact is a row that keeps to the width: a long basis begins further to the
-// left, or stands on a line of its own.
-func (t *textReport) fact(name, value, basis string) {
-	line := strings.TrimRight(fmt.Sprintf("%-15s %s", name, value), " ")
-	long := utf8.RuneCountInString(basis)
-	if basis != "" && utf8.RuneCountInString(line)+1+long > textWidth {
-		t.printf("%s\n", line)
-		line = ""
-	}
-	if basis != "" {
-		line = fmt.Sprintf("%-*s %s", max(0, min(textBasis, textWidth-1-long)), line, basis)
-	}
-	t.printf("%s\n", line)
+	t.row(name, line, basis)
 }
 
 // ordered gives the classes in the order of reports, those that are not known

@@ -2,15 +2,18 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bgcstat/parser/servertest"
 )
 
 // TestReadme runs every command of the README, in a directory where only the
-// project's testdata is. A block of "sh" must succeed; in a block of "console"
+// project's testdata is, beside a real server, which pidof finds. A block of "sh" must succeed; in a block of "console"
 // the lines behind a command must be what it prints. The two that build and
 // test the project itself are run by .ci/run.
 func TestReadme(t *testing.T) {
@@ -29,6 +32,11 @@ func TestReadme(t *testing.T) {
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "bgcstat"), ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	server := servertest.Start(t, servertest.MySQL97)
+	pidof := fmt.Sprintf("#!/bin/sh\necho %d\n", server.PID) // others may run here
+	if err := os.WriteFile(filepath.Join(bin, "pidof"), []byte(pidof), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	exec := func(line string) string {
 		line = strings.Replace(line, "go run ./cmd/bgcstat", "bgcstat", 1)

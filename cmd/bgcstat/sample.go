@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -129,6 +131,11 @@ type sampled struct {
 }
 
 func (o *sampleOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
+	// A sampler must not take the server's time: threads that spin for work at
+	// each sample would cost as much as the sample, and so would collecting
+	// garbage of which there is little.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	config, closeServer, err := o.config(ctx, u, f)

@@ -116,6 +116,11 @@ func (h Host) Flushes(d Disk) (int64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
+	return parseFlushes(path, b, d)
+}
+
+// parseFlushes reads /proc/diskstats.
+func parseFlushes(path string, b []byte, d Disk) (int64, bool, error) {
 	disks := d.disks()
 	sum, found := int64(0), 0
 	for line := range bytes.Lines(b) {

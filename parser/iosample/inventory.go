@@ -45,6 +45,8 @@ type Inventory struct {
 	entry         string          // the last in it
 	newest        File            // what that names
 	tail          [maxEntry]byte  // space for the end of the index
+	indexInfo     fs.FileInfo     // of the index, when its end was read
+	indexEntry    string
 }
 
 // NewInventory finds a server's files. It is an error where not one can be
@@ -484,6 +486,23 @@ func (v *Inventory) rotated() {
 	v.enter(x, Binlog, v.stems)
 }
 
+// lastEntry gives the newest log that the index names. It reads the index only
+// where that has changed.
+func (v *Inventory) lastEntry() (string, error) {
+	fi, err := os.Stat(v.index)
+	if err != nil {
+		return "", err
+	}
+	if old := v.indexInfo; old != nil && os.SameFile(old, fi) && old.Size() == fi.Size() && old.ModTime().Equal(fi.ModTime()) {
+		return v.indexEntry, nil
+	}
+	entry, err := lastEntry(v.index, v.tail[:])
+	if err == nil {
+		v.indexInfo, v.indexEntry = fi, entry
+	}
+	return entry, err
+}
+
 // Binlog gives the newest binlog that the index names, with its size as of now.
 // It is false where there is none. It costs a few system calls, so that it may be
 // called for each sample. When the binlog was rotated it brings Lookup up to
@@ -494,7 +513,7 @@ func (v *Inventory) Binlog() (File, bool) {
 	}
 	// MySQL takes the index away for a moment when it purges. The log known is
 	// still the newest then.
-	entry, err := lastEntry(v.index, v.tail[:])
+	entry, err := v.lastEntry()
 	if err == nil && entry != v.entry && numbered.MatchString(entry) {
 		v.entry = entry
 		v.rotated()

@@ -55,6 +55,11 @@ func (h Host) stat(pid int) (name string, start uint64, err error) {
 	if err != nil {
 		return "", 0, h.refusal(pid, path, err, needsTrace)
 	}
+	return parseStat(path, b)
+}
+
+// parseStat reads /proc/PID/stat.
+func parseStat(path string, b []byte) (name string, start uint64, err error) {
 	// The name stands in parentheses and may hold any byte; behind the last ")"
 	// are the fields from the third on (proc(5)). The start is the 22nd.
 	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
@@ -72,7 +77,7 @@ func (h Host) stat(pid int) (name string, start uint64, err error) {
 }
 
 // SameProcess is whether p still runs: the same process, not only the same
-// number. It is cheap enough for each sample.
+// number.
 func (h Host) SameProcess(p Process) bool {
 	_, start, err := h.stat(p.PID)
 	return err == nil && start == p.StartTicks
@@ -87,6 +92,11 @@ func (h Host) IO(pid int) (wchar, syscw int64, err error) {
 	if err != nil {
 		return 0, 0, h.refusal(pid, path, err, needsFiles)
 	}
+	return parseIO(path, b)
+}
+
+// parseIO reads /proc/PID/io.
+func parseIO(path string, b []byte) (wchar, syscw int64, err error) {
 	found := 0
 	for line := range bytes.Lines(b) {
 		name, value, _ := bytes.Cut(line, []byte(":"))

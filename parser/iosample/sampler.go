@@ -54,6 +54,8 @@ type Sampler struct {
 	samples   int
 	began     int64 // the first sample, CLOCK_MONOTONIC
 	histogram map[Class]*hdrhistogram.Histogram
+
+	io, stat, stats held // /proc/PID/io, /proc/PID/stat, /proc/diskstats
 }
 
 // liveFiles is the inventory of the server's process of now.
@@ -251,7 +253,12 @@ func (s *Sampler) NoPosition() error {
 }
 
 // Close frees the source.
-func (s *Sampler) Close() error { return s.source.Close() }
+func (s *Sampler) Close() error {
+	for _, h := range []*held{&s.io, &s.stat, &s.stats} {
+		h.close()
+	}
+	return s.source.Close()
+}
 
 // Sample takes a sample, the last one where last is set. Its syncs are of all
 // classes, from sources with events. What it returns holds until the next call.
@@ -330,13 +337,17 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 
 	// 5. What stands beside every source.
 	if s.process.PID != 0 {
-		if wchar, syscw, err := s.config.Host.IO(s.process.PID); err == nil {
-			v.Sample.WChar, v.Sample.SysCW = &wchar, &syscw
+		if b, err := s.io.read(s.config.Host.pid(s.process.PID, "io")); err == nil {
+			if wchar, syscw, err := parseIO(s.io.path, b); err == nil {
+				v.Sample.WChar, v.Sample.SysCW = &wchar, &syscw
+			}
 		}
 	}
 	if s.disk != nil {
-		if n, ok, err := s.config.Host.Flushes(*s.disk); err == nil && ok {
-			v.Sample.DeviceFlushes = &n
+		if b, err := s.stats.read(s.config.Host.Root + "/proc/diskstats"); err == nil {
+			if n, ok, err := parseFlushes(s.stats.path, b, *s.disk); err == nil && ok {
+				v.Sample.DeviceFlushes = &n
+			}
 		}
 	}
 	if status, ok := s.source.(*statusSource); ok {
@@ -421,10 +432,20 @@ func (s *Sampler) changed(ctx context.Context, mono int64) Settings {
 	return out
 }
 
+// same reports whether the process is still the one that was found.
+func (s *Sampler) same() bool {
+	b, err := s.stat.read(s.config.Host.pid(s.process.PID, "stat"))
+	if err != nil {
+		return false
+	}
+	_, start, err := parseStat(s.stat.path, b)
+	return err == nil && start == s.process.StartTicks
+}
+
 // restarted looks whether the process is still the same, and else for the one
 // that took its place. gap says what could not be counted meanwhile.
 func (s *Sampler) restarted(ctx context.Context) (gap string, gone bool) {
-	if s.config.Find == nil || s.process.PID != 0 && s.config.Host.SameProcess(s.process) {
+	if s.config.Find == nil || s.process.PID != 0 && s.same() {
 		return "", false
 	}
 	if s.process.PID == 0 && s.header.PID == 0 {
