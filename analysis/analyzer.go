@@ -30,6 +30,10 @@ type Analyzer struct {
 	tables        tables
 	trace         *trace // nil for none
 	traced        traced
+	interval      span     // of the mark of the trace that the last transaction was in
+	given         Settings // without those of the trace
+	contradicted  string   // why the trace is of another load
+	exact         bool     // the traced groups are the sync groups
 
 	flavor       parser.Flavor
 	transactions int64 // reported
@@ -51,10 +55,15 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	chosen := a.filter.Match(t)
 	a.flavor = t.Log.Flavor
 	begun, proof := false, false
+	grouped := t.Terminator != parser.TerminatorNone // else in no group
+	var f *facts
+	if grouped && a.flavor != parser.MariaDB {
+		f = a.prover.of(t)
+	}
 	var m *mark // that made t durable
-	if a.trace != nil && t.Terminator != parser.TerminatorNone {
+	if grouped && a.trace != nil {
 		wanted := chosen
-		if m, chosen = a.join(t, chosen); wanted && !chosen {
+		if m, chosen = a.join(t, f, chosen); wanted && !chosen {
 			a.uncovered++
 		}
 	}
@@ -62,25 +71,24 @@ func (a *Analyzer) Add(t *parser.Txn) {
 		a.lastCommitted.add(t, chosen)
 		a.serial.add(t, chosen)
 	}
-	if t.Terminator != parser.TerminatorNone { // else in no group
-		if a.flavor == parser.MariaDB {
-			begun = a.commitIDs.add(t, chosen)
-			if m != nil && a.trace.events {
-				if begins, _ := a.traced.add(m, t, nil, chosen); begins != a.commitIDs.began {
-					if a.traced.unlike++; a.traced.unlike == 1 {
-						a.traced.firstUnlike = t.Pos()
-					}
+	switch {
+	case !grouped:
+	case a.flavor == parser.MariaDB:
+		begun = a.commitIDs.add(t, chosen)
+		if m != nil && a.trace.events {
+			if begins, _ := a.traced.add(m, t, nil, chosen); begins != a.commitIDs.began {
+				if a.traced.unlike++; a.traced.unlike == 1 {
+					a.traced.firstUnlike = t.Pos()
 				}
 			}
-		} else {
-			f := a.prover.of(t)
-			a.bound.add(t, f, chosen)
-			a.estimator.add(t, f, chosen)
-			if m != nil && a.trace.events {
-				_, begun = a.traced.add(m, t, f, chosen)
-			}
-			proof = a.tracker.add(t, f)
 		}
+	default:
+		a.bound.add(t, f, chosen)
+		a.estimator.add(t, f, chosen)
+		if m != nil && a.trace.events {
+			_, begun = a.traced.add(m, t, f, chosen)
+		}
+		proof = a.tracker.add(t, f)
 	}
 	a.clock.add(t, chosen)
 	if !chosen {
@@ -122,23 +130,23 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 	} else {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}
-	contradiction := ""
 	if a.trace != nil {
 		a.trace.finish(logs)
 		if main != nil {
-			contradiction = a.contradiction(main)
+			a.contradicted = a.contradiction(main)
 		}
+		a.exact = a.contradicted == "" && a.exactGroups(logs)
 	}
 	var fromLog *GroupStats
-	r.Groups, fromLog = a.groups(logs, contradiction)
+	r.Groups, fromLog = a.groups(logs)
 	if g := r.Groups.Sync; g != nil && g.Basis == Exact && damaged(logs) {
 		g.Basis = Estimated // what was left out may have been of these groups
 	}
 	r.Rates = a.rates.result()
 	a.warn(r, logs, main)
 	if a.trace != nil {
-		r.IO = a.io(contradiction != "")
-		a.warnTrace(r, contradiction, func(code string, count int64, at parser.Pos, format string, args ...any) {
+		r.IO = a.io(a.contradicted != "")
+		a.warnTrace(r, a.contradicted, func(code string, count int64, at parser.Pos, format string, args ...any) {
 			addWarning(r, code, count, at, format, args...)
 		})
 		if mode := a.trace.header.Settings["binlog_transaction_dependency_tracking"]; mode != "" {
@@ -146,27 +154,27 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		}
 	}
 	if g := r.Groups.Sync; g != nil && main != nil && !main.Relay && !a.filter.ofSome() {
-		if n, from, ok := a.settings.syncBinlog(logs); ok {
-			var measured *int64
-			if r.IO != nil {
-				measured = r.IO.BinlogSyncsDurable
-			}
-			r.Saved = saved(n, from, a.settings, g, a.inGroups(g), measured, fromLog)
-			if redo, ok := r.redoSyncs(); ok && measured != nil && a.settings.FlushLogAtTrxCommit != nil && *a.settings.FlushLogAtTrxCommit == 1 {
-				r.Saved.Redo = savedRedo(a.trace.joined, redo)
-			}
+		n, from, ok := a.settings.syncBinlog(logs)
+		// What the trace refutes is not assumed.
+		if ok && (n != 1 || a.traced.split == 0 || a.trace.usage.lost > 0) {
+			r.Saved = saved(n, from, a.settings, g, a.inGroups(g))
+			a.savedMeasured(r, n, fromLog)
 		}
 	}
 	return r
 }
 
-// redoSyncs is how many syncs of the redo log were counted.
-func (r *Result) redoSyncs() (int64, bool) {
-	if r.IO == nil {
-		return 0, false
+// savedMeasured puts what the trace counted in the place of what follows from
+// the groups.
+func (a *Analyzer) savedMeasured(r *Result, n int64, fromLog *GroupStats) {
+	if r.IO == nil || r.IO.BinlogSyncsDurable == nil || n == 0 {
+		return
 	}
-	s, ok := r.IO.Syncs[string(iosample.Redo)]
-	return s.Count, ok
+	r.Saved.Binlog.measure(n, *r.IO.BinlogSyncsDurable, r.IO.Lost, r.Groups.Sync, fromLog)
+	redo, ok := r.IO.Syncs[string(iosample.Redo)]
+	if f := a.settings.FlushLogAtTrxCommit; ok && redo.Exactness == string(iosample.Exact) && f != nil && *f == 1 {
+		r.Saved.Redo = savedRedo(a.trace.joined, redo.Count)
+	}
 }
 
 // grouped takes transactions whose groups have been estimated.
@@ -182,35 +190,74 @@ func (a *Analyzer) grouped(ms []member) {
 
 // groups gives the figures on groups, and those on sync groups that the log
 // alone has.
-func (a *Analyzer) groups(logs []*parser.Log, contradiction string) (g Groups, fromLog *GroupStats) {
+func (a *Analyzer) groups(logs []*parser.Log) (g Groups, fromLog *GroupStats) {
 	g = a.groupsOfLog()
 	fromLog = g.Sync
-	if a.trace == nil || contradiction != "" || fromLog == nil || a.flavor == parser.MariaDB || a.filter.ofSome() {
+	if a.trace == nil || a.contradicted != "" || fromLog == nil || a.flavor == parser.MariaDB {
 		return g, fromLog
 	}
-	tr := a.trace
-	switch n, _, ok := a.settings.syncBinlog(logs); {
-	case !ok || n != 1:
-	case a.exactGroups(logs):
+	if a.exact {
 		t := &a.traced.tally
 		t.close()
 		g.Sync = t.stats(t.groups, t.groups, Exact, Traced)
 		a.rates.groups = true
-	case !tr.events && tr.durable > 0 && tr.usage.counting(tr.header) && fromLog.Basis == Estimated:
-		measured := *fromLog
-		measured.Count, measured.Low, measured.High = new(tr.durable), tr.durable, tr.durable
-		measured.Basis, measured.Method = Measured, FsyncCount
-		if s := measured.Size; s != nil {
-			size := *s
-			size.Mean = float64(tr.joined) / float64(tr.durable)
-			measured.Size = &size
-		}
-		g.Sync = &measured
-		unfitted := *fromLog
-		unfitted.Count = new(min(max(a.estimator.unfit, unfitted.Low), unfitted.High))
-		fromLog = &unfitted
+		return g, fromLog
 	}
-	return g, fromLog
+	tr := a.trace
+	n, _, ok := a.settings.syncBinlog(logs)
+	if !ok || n != 1 || tr.events || tr.durable == 0 || !tr.usage.counting(tr.header) || a.filter.ofSome() {
+		return g, fromLog
+	}
+	if fromLog.Basis == Bounded && fromLog.Count != nil { // each is proven to be alone
+		return g, fromLog
+	}
+	g.Sync = a.counted(fromLog, g.Bound)
+	return g, a.unfitted(fromLog, g.Bound)
+}
+
+// counted describes the sync groups by the syncs that were counted. Where some
+// intervals are loose it is the estimate, which agrees with the counts of the
+// others.
+func (a *Analyzer) counted(fitted *GroupStats, b *Bound) *GroupStats {
+	tr := a.trace
+	within := func(n int64) *int64 { return new(min(max(n, b.Lower), b.Upper)) }
+	g := *fitted
+	g.Method = FsyncCount
+	g.Basis, g.Count = Measured, within(tr.durable)
+	g.Low, g.High = *within(tr.durable - a.slack()), *within(tr.durable + a.slack())
+	if tr.loose > 0 {
+		g.Basis, g.Count = Estimated, fitted.Count
+		g.Low, g.High = *within(tr.durable), *within(tr.durable + tr.loose)
+		if g.Count != nil {
+			g.Low, g.High = min(g.Low, *g.Count), max(g.High, *g.Count)
+		}
+	}
+	// The sizes are of groups that were fitted, which cannot always be done.
+	if s := g.Size; s != nil && g.Basis == Measured {
+		groups := int64(0)
+		for _, bin := range g.Histogram {
+			groups += bin.Groups
+		}
+		if off := groups - *g.Count; fitted.Basis == Estimated && 20*max(off, -off) > *g.Count+40 {
+			g.Size, g.Histogram = nil, nil
+		} else {
+			size := *s
+			size.Mean = float64(tr.marked) / float64(*g.Count)
+			g.Size = &size
+		}
+	}
+	return &g
+}
+
+// unfitted is the estimate as it was before it was made to agree with counts.
+func (a *Analyzer) unfitted(fitted *GroupStats, b *Bound) *GroupStats {
+	if fitted.Basis != Estimated {
+		return fitted
+	}
+	t := &a.estimator.unfit
+	t.close()
+	low, high := part(t, a.estimator.low, *b), part(t, a.estimator.high, *b)
+	return &GroupStats{Count: &t.groups, Low: min(low, t.groups), High: max(high, t.groups), Basis: fitted.Basis, Method: fitted.Method}
 }
 
 // groupsOfLog gives the figures on groups that the log alone has.
@@ -253,18 +300,19 @@ func (a *Analyzer) groupsOfLog() Groups {
 func (a *Analyzer) estimated(b Bound) (sync, flush *GroupStats) {
 	a.sync.close()
 	a.flush.close()
-	// The interval is known for all groups; of those reported it is as wide in
-	// proportion.
-	part := func(t *tally, limit float64) int64 {
-		n := int64(math.Round(limit * float64(t.groups) / float64(t.all)))
-		return min(max(n, b.Lower), b.Upper)
-	}
-	low, high := part(&a.sync, a.estimator.low), part(&a.sync, a.estimator.high)
+	low, high := part(&a.sync, a.estimator.low, b), part(&a.sync, a.estimator.high, b)
 	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, CommitTimestamps)
 	n := float64(a.flush.groups)
-	low, high = int64(math.Cbrt(n*n*float64(b.Lower))), part(&a.flush, a.estimator.flushHigh)
+	low, high = int64(math.Cbrt(n*n*float64(b.Lower))), part(&a.flush, a.estimator.flushHigh, b)
 	flush = a.flush.stats(min(max(low, b.Lower, sync.Low), a.flush.groups), max(high, a.flush.groups), Estimated, CommitTimestamps)
 	return sync, flush
+}
+
+// part is what is left of a limit on the number of all groups for those that are
+// reported: as wide an interval in proportion.
+func part(t *tally, limit float64, b Bound) int64 {
+	n := int64(math.Round(limit * float64(t.groups) / float64(t.all)))
+	return min(max(n, b.Lower), b.Upper)
 }
 
 // inGroups is the number of transactions in the groups that g counts. Where

@@ -13,10 +13,15 @@ type commitIDs struct {
 	tally tally
 }
 
+// begins reports whether the next transaction that is in a group begins one.
+func (c *commitIDs) begins(t *parser.Txn) bool {
+	return t.Log != c.log && !t.Log.Relay || t.CommitID == 0 || t.CommitID != c.id
+}
+
 // add takes the next transaction that is in a group. It reports whether it is
 // the first reported one of its group.
 func (c *commitIDs) add(t *parser.Txn, chosen bool) (first bool) {
-	c.began = t.Log != c.log && !t.Log.Relay || t.CommitID == 0 || t.CommitID != c.id
+	c.began = c.begins(t)
 	c.log, c.id = t.Log, t.CommitID
 	return c.tally.add(c.began, chosen)
 }

@@ -53,7 +53,7 @@ type estimator struct {
 	mark    fitMark
 	marks   []fitMark // of each member
 	cutOpen bool      // the chunk before ended inside an interval
-	unfit   int64     // sync groups before they were fitted
+	unfit   tally     // sync groups before they were fitted
 
 	work work
 	// Sums over chunks, of sync groups.
@@ -196,9 +196,7 @@ func (e *estimator) flush(n int) {
 	}
 	if e.fitting {
 		for i := range e.members[:n] {
-			if e.members[i].newSync {
-				e.unfit++
-			}
+			e.unfit.add(e.members[i].newSync, e.members[i].chosen)
 		}
 		open := n < len(e.members) && e.marks[n] == e.marks[n-1]
 		e.work.fit(e.members[:n], e.marks[:n], e.cutOpen, open)

@@ -20,7 +20,7 @@ type fitMark struct {
 func (e *estimator) fit(tr *trace, m *mark, s Settings) {
 	e.fitting = !tr.events && tr.header.Exactness != iosample.DeviceWide && (s.SyncBinlog == nil || *s.SyncBinlog == 1)
 	e.mark = fitMark{}
-	if m != nil && e.fitting {
+	if m != nil && e.fitting && !m.unsure {
 		e.mark = fitMark{m.no, m.durableSyncs()}
 	}
 }

@@ -20,6 +20,7 @@ type traced struct {
 	// their group.
 	split      int64
 	firstSplit parser.Pos
+	splitFirst int64 // those in the group of the trace's first sync
 	// unlike counts transactions where these groups and MariaDB's commit ids do
 	// not begin alike.
 	unlike      int64
@@ -41,6 +42,9 @@ func (g *traced) add(m *mark, t *parser.Txn, f *facts, chosen bool) (begins, fir
 			if g.split++; g.split == 1 {
 				g.firstSplit = t.Pos()
 			}
+			if m.no == 1 {
+				g.splitFirst++
+			}
 			g.span.begin(f)
 		}
 		g.span.add(t)
@@ -50,25 +54,49 @@ func (g *traced) add(m *mark, t *parser.Txn, f *facts, chosen bool) (begins, fir
 
 // Join has the trace of header joined to the transactions that are added from
 // now on; it is called before the first. next gives the trace's intervals, nil
-// at its end. Only transactions of the stretch that the trace covers are
-// reported. Settings of the server that the trace holds are taken where none
-// were given.
-func (a *Analyzer) Join(header *iosample.Header, next func() *iosample.Interval) {
-	a.trace = newTrace(header, next)
+// at its end; logs are the names of the logs that will be read. Only
+// transactions of the stretch that the trace covers are reported. Settings of
+// the server that the trace holds are taken where none were given.
+func (a *Analyzer) Join(header *iosample.Header, next func() *iosample.Interval, logs []string) {
+	a.trace = newTrace(header, next, logs)
+	a.given = a.settings
 	a.settings = a.settings.with(header.Settings)
 	a.estimator.settings = a.settings
 }
 
-// join looks for the sync of t, and reports whether the trace covers it.
-func (a *Analyzer) join(t *parser.Txn, chosen bool) (*mark, bool) {
+// Joined reports, after Result, whether the trace is of the logs' load, and
+// whether its syncs tell their sync groups exactly.
+func (a *Analyzer) Joined() (ok, exact bool) { return a.contradicted == "", a.exact }
+
+// join looks for the sync of t, and reports whether the trace covers it. f is
+// nil for MariaDB.
+func (a *Analyzer) join(t *parser.Txn, f *facts, chosen bool) (*mark, bool) {
 	m, covered := a.trace.of(t)
 	chosen = chosen && covered
+	splits := false
+	switch {
+	case m == nil:
+		if chosen {
+			a.trace.unsynced++
+		}
+	case f == nil:
+		splits = a.commitIDs.begins(t)
+	case m.members == 0 || f.restart:
+		a.interval.begin(f)
+	case a.interval.splits(f):
+		splits = true
+		a.interval.begin(f)
+	}
 	if m != nil {
-		a.trace.take(m, t, chosen)
-	} else if chosen {
-		a.trace.unsynced++
+		a.trace.take(m, t, chosen, splits)
+	}
+	if f != nil {
+		a.interval.add(t)
 	}
 	a.estimator.fit(a.trace, m, a.settings)
+	if !covered {
+		return nil, false
+	}
 	return m, chosen
 }
 
@@ -76,59 +104,67 @@ func (a *Analyzer) join(t *parser.Txn, chosen bool) (*mark, bool) {
 // speaks against it.
 func (a *Analyzer) contradiction(main *parser.Log) string {
 	tr := a.trace
-	if tr.joined == 0 && tr.unsynced == 0 {
-		switch {
-		case tr.no == 0:
-			return "the trace has no samples of a binlog"
-		case tr.otherNames > 0:
-			return fmt.Sprintf("the trace is of logs of other names than %s", main.Name)
-		case tr.floor != nil && !tr.byTime:
-			return fmt.Sprintf("they do not overlap: the trace begins at position %d of a log numbered %06d", tr.floor.size-tr.margin, tr.floor.log.number)
-		default:
-			return "they do not overlap"
-		}
+	n, _, known := a.settings.syncBinlog([]*parser.Log{main})
+	each := known && n == 1 // group is synced
+	switch {
+	case tr.reset != 0:
+		return fmt.Sprintf("logs were begun anew under names that they had before (RESET, at %v), so that the trace has two of a name: take one that begins later", newTime(tr.reset))
+	case tr.no == 0:
+		return "the trace has no samples of a binlog"
+	case tr.joined == 0 && tr.unsynced == 0 && tr.otherNames:
+		return fmt.Sprintf("the trace is of logs of other names than %s", main.Name)
+	case tr.joined == 0 && tr.unsynced == 0:
+		return "they do not overlap: " + tr.where()
 	}
-	if id, err := strconv.ParseUint(tr.header.Settings["server_id"], 10, 32); err == nil && main.ServerID != 0 && uint32(id) != main.ServerID {
+	if id, err := strconv.ParseUint(tr.header.Settings["server_id"], 10, 32); err == nil && main.ServerID != 0 && uint32(id) != main.ServerID && !main.Relay {
 		return fmt.Sprintf("the trace is of server_id %d, the log of %d", id, main.ServerID)
 	}
-	if tr.madeSyncs >= 10 && 2*tr.exactEnds < tr.madeSyncs {
+	if tr.madeSyncs >= 10 && 10*tr.exactEnds < 9*tr.madeSyncs {
 		return fmt.Sprintf("of %d syncs only %d ended with a transaction, as nearly all do", tr.madeSyncs, tr.exactEnds)
 	}
-	if d := tr.tooLate.usual(); d > time.Minute {
-		return fmt.Sprintf("syncs and the commits they made durable are %v apart by their clocks", d.Round(time.Second))
+	if d := tr.delays.usual(); d > time.Minute+time.Duration(tr.header.Interval*float64(time.Second)) && !tr.byTime {
+		return fmt.Sprintf("commits and the syncs that made them durable are %v apart by their clocks", d.Round(time.Second))
+	}
+	if tr.events && tr.floor == nil && each && a.traced.splitFirst > 0 && a.traced.splitFirst == a.traced.split {
+		return "the trace does not say where the log was when it began, and its first sync covers transactions that did not share one: it began in the middle of the log"
 	}
 	if !tr.events && tr.usage.counting(tr.header) {
-		slack := 2 + a.slack()
-		if groups := a.inMarks(); tr.durable > groups+slack {
-			return fmt.Sprintf("%d binlog syncs were counted while %d transactions were written, which need one each at most", tr.durable, groups)
+		if slack := a.slack(); tr.durable > tr.marked+slack {
+			return fmt.Sprintf("%d binlog syncs were counted while %d transactions were written, which need one each at most", tr.durable, tr.marked)
 		}
-		if n, _, ok := a.settings.syncBinlog([]*parser.Log{main}); ok && n == 1 && tr.durable+slack < a.lowerBound() {
-			return fmt.Sprintf("%d binlog syncs were counted, but at least %d sync groups are proven: sync_binlog is not 1, or the trace is of another server", tr.durable, a.lowerBound())
+		if each && tr.tooFew >= 3 && 10*tr.tooFew > tr.checked {
+			return fmt.Sprintf("in %d of %d intervals fewer binlog syncs were counted than sync groups are proven: sync_binlog is not 1, or the trace is of another time or server", tr.tooFew, tr.checked)
 		}
 	}
 	return ""
 }
 
-// slack is how far counts of syncs may be off, beside those at either end.
-func (a *Analyzer) slack() int64 {
-	if n := a.trace.usage.adopted; n > 0 {
-		return n
+// where says which part of which log the trace is of.
+func (tr *trace) where() string {
+	at := func(m *mark) string {
+		if m.log.number == 0 {
+			return fmt.Sprintf("%s:%d", m.log.base, m.size-tr.margin(m.log))
+		}
+		return fmt.Sprintf("%s.%06d:%d", m.log.base, m.log.number, m.size-tr.margin(m.log))
 	}
-	if c := a.trace.usage.byClass[iosample.Binlog]; c != nil && c.exactness != iosample.Exact {
-		return a.trace.durable / 50
+	switch {
+	case tr.byTime || tr.newest.log.unnamed():
+		return "nothing was written while the trace was taken"
+	case tr.floor == nil:
+		return "the trace ends at " + at(&tr.newest)
+	default:
+		return fmt.Sprintf("the trace goes from %s to %s", at(tr.floor), at(&tr.newest))
 	}
-	return 0
 }
 
-// inMarks is how many transactions were written while syncs were counted.
-func (a *Analyzer) inMarks() int64 { return a.trace.marked }
-
-// lowerBound is the fewest sync groups that are proven.
-func (a *Analyzer) lowerBound() int64 {
-	if a.flavor == parser.MariaDB {
-		return a.commitIDs.tally.groups
+// slack is how far counts of syncs may be off: one at either end, and what the
+// source is off by.
+func (a *Analyzer) slack() int64 {
+	n := int64(2)
+	if c := a.trace.usage.byClass[iosample.Binlog]; c != nil && c.exactness != iosample.Exact {
+		n += a.trace.durable / 50
 	}
-	return a.bound.lower
+	return n
 }
 
 // exactGroups reports whether the traced groups are the sync groups: at
@@ -175,7 +211,7 @@ func (a *Analyzer) io(contradicted bool) *IO {
 			if c != nil {
 				exactness = c.exactness
 			}
-			missing := u.total.lost > 0 || class == iosample.Binlog && u.adopted > 0
+			missing := u.total.lost > 0 || class == iosample.Binlog && tr.loose > 0
 			if exactness == iosample.Exact && missing {
 				exactness = iosample.LowerBound
 			}
@@ -198,9 +234,11 @@ func (a *Analyzer) io(contradicted bool) *IO {
 	if contradicted || out.Syncs == nil {
 		return out
 	}
-	out.BinlogSyncsDurable = new(tr.durable)
-	if tr.durable > 0 {
-		out.TransactionsPerBinlogSync = new(float64(tr.joined) / float64(tr.durable))
+	if tr.loose == 0 {
+		out.BinlogSyncsDurable = new(tr.durable)
+	}
+	if tr.durable > 0 && u.total.lost == 0 && (tr.events || !a.filter.ofSome()) {
+		out.TransactionsPerBinlogSync = new(float64(tr.marked) / float64(tr.durable))
 	}
 	if tr.events {
 		out.DurableByNoneYet = new(tr.unsynced)
@@ -247,17 +285,27 @@ func (a *Analyzer) warnTrace(r *Result, contradiction string, add func(string, i
 		return
 	}
 	if tr.byTime {
-		add("trace-by-clock", 1, start, "the trace has no positions in the log: it was joined by the clock, which is off by as much as the clocks of the two hosts, and by a sample")
+		add("trace-by-clock", 1, start, "the trace has no positions in the log: it was joined by the clock, which is off by as much as the clocks of the two hosts, and by a sample; times of event headers are whole seconds besides")
 	}
-	if a.traced.split > 0 {
-		add("syncs-cover-groups", a.traced.split, a.traced.firstSplit, "transactions were made durable by one sync with others that they are proven not to have shared a group with: sync_binlog is not 1, and groups are estimated")
+	why := "sync_binlog is not 1"
+	if u.lost > 0 {
+		why = "syncs between them were lost"
+	}
+	add("syncs-cover-groups", a.traced.split, a.traced.firstSplit, "transactions were made durable by one sync with others that they are proven not to have shared a group with: %s, and groups are estimated", why)
+	add("trace-loose-intervals", tr.loose, start, "transactions are in intervals of the trace whose syncs are not all known or not all theirs: of rotations, gaps, and where the filters begin and end; groups there are estimated")
+	if n := a.given.SyncBinlog; n != nil && tr.header.Settings["sync_binlog"] != "" && tr.header.Settings["sync_binlog"] != strconv.FormatInt(*n, 10) {
+		add("sync-binlog-differs", 1, start, "sync_binlog=%d was given, but the server said %s when the trace was taken; figures go by what was given", *n, tr.header.Settings["sync_binlog"])
 	}
 	if a.flavor == parser.MariaDB && tr.events {
 		if n, _, ok := a.settings.syncBinlog(nil); ok && n == 1 {
 			add("syncs-unlike-commit-ids", a.traced.unlike, a.traced.firstUnlike, "transactions where the traced syncs and the commit ids have groups begin differently; the groups are those of the commit ids")
 		}
 	}
-	if g := r.Groups.Sync; g != nil && g.Method == FsyncCount {
+	switch g := r.Groups.Sync; {
+	case g == nil || g.Method != FsyncCount:
+	case g.Size == nil:
+		add("sizes-unknown", 1, start, "more transactions were written between two samples than are estimated together: their number of groups is known, their sizes are not")
+	default:
 		add("sizes-fitted", 1, start, "the number of sync groups is that of the syncs that were counted; which transactions shared one, and so the sizes, is estimated so as to agree with it")
 	}
 }

@@ -44,6 +44,7 @@ type Rows struct {
 	estimator estimator
 	settings  Settings
 	trace     *trace
+	exact     bool  // the syncs of the trace tell the sync groups
 	lastMark  int64 // of the row before, 0 for none
 
 	// What waits for its groups, in log order.
@@ -68,10 +69,11 @@ func NewRows(f Filter, s Settings, emit func(*Row) error) *Rows {
 	return r
 }
 
-// Join is as for an Analyzer. It chooses the transactions that the trace
-// covers.
-func (r *Rows) Join(header *iosample.Header, next func() *iosample.Interval) {
-	r.trace = newTrace(header, next)
+// Join is as for an Analyzer, which has told that the trace is of these logs,
+// and whether it tells their groups exactly. It chooses the transactions that
+// the trace covers.
+func (r *Rows) Join(header *iosample.Header, next func() *iosample.Interval, logs []string, exact bool) {
+	r.trace, r.exact = newTrace(header, next, logs), exact
 	r.settings = r.settings.with(header.Settings)
 	r.estimator.settings = r.settings
 }
@@ -84,8 +86,8 @@ func (r *Rows) Add(t *parser.Txn) error {
 		m, covered := r.trace.of(t)
 		w.chosen = w.chosen && covered
 		if m != nil {
-			r.trace.take(m, t, w.chosen)
-			if n, _, ok := r.settings.syncBinlog([]*parser.Log{t.Log}); ok && n == 1 && r.trace.events {
+			r.trace.take(m, t, w.chosen, false)
+			if r.exact && covered {
 				w.mark = m.no
 			}
 		}

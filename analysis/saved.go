@@ -68,8 +68,7 @@ func (s Settings) syncBinlog(logs []*parser.Log) (n int64, from string, ok bool)
 // The server counts groups, not transactions, up to sync_binlog (MySQL
 // sync_binlog_file, MariaDB flush_and_sync), so each is divided by it; where
 // in its count the log begins is not known, which is a sync more or less.
-// measured is how many syncs were counted, nil where they were not.
-func saved(n int64, from string, s Settings, g *GroupStats, transactions int64, measured *int64, fromLog *GroupStats) *Saved {
+func saved(n int64, from string, s Settings, g *GroupStats, transactions int64) *Saved {
 	out := &Saved{Assumes: Assumes{SyncBinlog: n, FlushLogAtTrxCommit: s.FlushLogAtTrxCommit, From: from}}
 	syncs := func(groups, phase int64) int64 {
 		if n == 0 {
@@ -89,25 +88,33 @@ func saved(n int64, from string, s Settings, g *GroupStats, transactions int64, 
 		b.Grouped = new(syncs(*g.Count, 0))
 		b.SavedBySyncBinlog = new(*g.Count - *b.Grouped)
 	}
-	if measured != nil && n > 0 {
-		if l := fromLog; l != nil {
-			b.FromLog = &FromLog{Low: syncs(l.Low, 0), High: syncs(l.High, max(n-1, 0)), Basis: l.Basis, Method: l.Method}
-			if n > 1 {
-				b.FromLog.Basis = Estimated
-			}
-			if l.Count != nil {
-				b.FromLog.Count = new(syncs(*l.Count, 0))
-			}
-		}
-		b.Grouped, b.GroupedLow, b.GroupedHigh = measured, *measured, *measured
-		b.Basis, b.Method = Measured, FsyncCount
-		if g.Count != nil && n > 1 {
-			b.SavedBySyncBinlog = new(max(*g.Count-*measured, 0))
-		}
-	}
 	b.compare()
 	out.Binlog = b
 	return out
+}
+
+// measure takes the number of syncs that were counted, in the place of what
+// follows from groups. lost is how many may be missing from it. fromLog are the
+// sync groups by the log alone, at sync_binlog=n.
+func (b *SavedSync) measure(n, syncs, lost int64, g, fromLog *GroupStats) {
+	if fromLog != nil {
+		b.FromLog = &FromLog{Low: fromLog.Low / n, High: (fromLog.High + n - 1) / n, Basis: fromLog.Basis, Method: fromLog.Method}
+		if fromLog.Count != nil {
+			b.FromLog.Count = new(*fromLog.Count / n)
+		}
+		if n > 1 {
+			b.FromLog.Basis = Estimated
+		}
+	}
+	b.Grouped, b.GroupedLow, b.GroupedHigh = &syncs, syncs, syncs+lost
+	b.Basis, b.Method, b.SavedBySyncBinlog = Measured, FsyncCount, nil
+	if lost > 0 {
+		b.Basis = Estimated
+	}
+	if g.Count != nil && n > 1 {
+		b.SavedBySyncBinlog = new(max(*g.Count-syncs, 0))
+	}
+	b.compare()
 }
 
 // savedRedo compares the redo syncs that were counted with one for each

@@ -16,64 +16,87 @@ import (
 //
 // Position is the key, not time: a transaction is durable by the first sync that
 // finds the file at least as long as the transaction's end. Where the trace has
-// an event for each sync, each is a mark on the log; else each sample is one,
-// and the syncs since the sample before lie between the two. The clock only
-// checks that log and trace are of one time; it is the key where the trace has
-// no positions.
+// an event for each sync, each is a mark on its log. Else each sample is one: the
+// transactions up to it, and behind the sample before, share the syncs that were
+// counted in between. The clock only checks that log and trace are of one time;
+// it is the key where the trace has no positions.
 type trace struct {
 	header *iosample.Header
 	next   func() *iosample.Interval
-	opened bool
-	events bool  // marks are syncs
-	byTime bool  // the trace has no positions
-	margin int64 // what files are longer than their positions
-	floor  *mark // where the log was when the trace began; nil where that is not known
+	logs   map[logName]bool // that are analyzed
+	events bool             // marks are syncs
+	byTime bool             // the trace has no positions
 
-	marks   []mark // of the interval that is read
-	at      int    // of the first mark that has not been passed
-	ended   bool
-	no      int64 // of the last mark made
-	newest  mark  // of the last sample: the file that was written, and its size
-	usage   usage
-	first   logName // of the first log that was read
+	// floor is where the log was when the trace began; nil where that is not
+	// known. settled is whether all up to there had been synced: else the first
+	// sync may cover transactions on both sides of it.
+	floor   *mark
+	settled bool
+	below   bool // a transaction ended before the floor
+
+	opened, ended bool
+	no            int64               // of the last mark made
+	queues        map[logName][]*mark // marks that were not passed, by log; without events all in one
+	stretches     []*stretch          // that are read and not booked, in order
+	synced        logName             // the log of the last sync
+	newest        mark                // of the last sample: the file that was written, and its size
+	inodes        map[logName]uint64  // of logs, as samples had them
+	encrypted     map[logName]bool
+	reset         parser.Micros // when logs were begun anew under old names; 0 for never
+	usage         usage
+
+	log     logName // that transactions are read from
 	lastLog *parser.Log
-	lastEnd int64 // of the last transaction read
+	lengths map[logName]int64 // of the logs analyzed, when all are read
 
 	joined     int64 // reported transactions that a mark was found for
-	marked     int64 // transactions, reported or not, of marks with a reported one
 	unsynced   int64 // reported, and durable by no sync when the trace ended
 	durable    int64 // syncs that made reported transactions durable
+	marked     int64 // transactions that these made durable, reported or not
+	loose      int64 // reported transactions of intervals whose syncs are not all known, or not all theirs
 	exactEnds  int64 // syncs that ended with a transaction
 	madeSyncs  int64 // syncs that made transactions durable, reported or not
-	otherNames int64 // marks of logs of other names
-	tooLate    delays
+	otherNames bool  // the trace is of logs of other names
+	checked    int64 // intervals that were held against what the log proves
+	tooFew     int64 // and those with fewer syncs
+	delays     delays
 	bySize     latencies
 }
 
 // mark is a place in a log that had been synced, or written, at some time.
 type mark struct {
-	no   int64 // rises along the trace
-	log  logName
-	size int64
-	time parser.Micros // by the clock of the host that took the trace
-	// syncs is how many binlog syncs there were since the mark before.
-	syncs     int64
-	latency   int64 // nanoseconds; 0 where it is not known
-	rotations int64 // files that began since the mark before
+	no      int64 // rises along the trace
+	log     logName
+	size    int64
+	time    parser.Micros // by the clock of the host that took the trace
+	latency int64         // nanoseconds; 0 where it is not known
+	stretch *stretch      // that it is of
+	// Of a sample:
+	syncs     int64 // of binlogs, since the sample before
+	rotations int64 // files that began since then
+	grown     bool  // the log was written since then
+	unsure    bool  // not all of the syncs are known, or some are of logs that are not analyzed
+	skip      bool  // what it made durable is not all known
 
 	members  int64 // transactions that it made durable
 	reported int64 // and those of them that are reported
+	proven   int64 // groups that these are proven to have been, at least
 	end      int64 // of the last of them
 }
 
-// unattributedClass is the place of iosample.Unattributed among the classes.
-var unattributedClass = slices.Index(iosample.Classes, iosample.Unattributed)
+// stretch is an interval of the trace, until the last of its marks is passed.
+type stretch struct {
+	amounts
+	marks    int  // not passed yet
+	reported bool // a reported transaction was made durable in it
+	foreign  bool // one that is not reported was, or a log grew that is not analyzed
+}
 
 // syncsOfRotation is how many syncs of binlogs a rotation takes: of the end of
 // one file and of the beginning of the next.
 const syncsOfRotation = 2
 
-// durableSyncs is how many of the mark's syncs made transactions durable, if
+// durableSyncs is how many of a sample's syncs made transactions durable, if
 // any was written.
 func (m *mark) durableSyncs() int64 {
 	if m.syncs == 0 {
@@ -100,6 +123,9 @@ func nameOfLog(name string) logName {
 	return logName{name, 0}
 }
 
+// before reports whether the log was written before another one.
+func (n logName) before(o logName) bool { return n.base == o.base && n.number < o.number }
+
 // unnamed reports whether the trace does not say which log it was.
 func (n logName) unnamed() bool { return n.base == "" || n.base == "." }
 
@@ -107,10 +133,13 @@ func (n logName) unnamed() bool { return n.base == "" || n.base == "." }
 // MySQL is (sql/rpl_log_encryption.h).
 const encryptedHeader = 512
 
-func newTrace(h *iosample.Header, next func() *iosample.Interval) *trace {
-	tr := &trace{header: h, next: next, events: h.Source == "bpf"}
-	if h.Settings["binlog_encryption"] == "ON" {
-		tr.margin = encryptedHeader
+func newTrace(h *iosample.Header, next func() *iosample.Interval, logs []string) *trace {
+	tr := &trace{
+		header: h, next: next, events: h.Source == "bpf", logs: map[logName]bool{},
+		queues: map[logName][]*mark{}, inodes: map[logName]uint64{}, encrypted: map[logName]bool{},
+	}
+	for _, l := range logs {
+		tr.logs[nameOfLog(l)] = true
 	}
 	tr.usage.byClass = map[iosample.Class]*classUsage{}
 	return tr
@@ -120,128 +149,171 @@ func newTrace(h *iosample.Header, next func() *iosample.Interval) *trace {
 // where the trace cannot tell: the transaction was written before it began, or
 // after it ended. One that is covered and has no mark was durable by none.
 func (tr *trace) of(t *parser.Txn) (m *mark, covered bool) {
-	name := tr.nameOf(t)
+	if t.Log != tr.lastLog {
+		tr.enter(t.Log)
+	}
 	for {
 		m := tr.current()
-		if m == nil {
-			return nil, tr.unsyncedAtEnd(t, name)
-		}
-		if tr.floor != nil && tr.compare(tr.floor, t, name) >= 0 {
+		if tr.floor != nil && tr.reaches(tr.floor, t) {
+			tr.below = true
 			return nil, false
 		}
-		if !tr.byTime && !m.log.unnamed() && m.log.base != name.base {
-			tr.otherNames++
-		} else if !tr.byTime && !m.log.unnamed() && m.log.number > name.number {
-			return nil, tr.events && tr.floor != nil // a later log is written: what is left of this one was synced by none
-		} else if tr.compare(m, t, name) >= 0 {
-			return m, true
+		switch {
+		case m == nil:
+			return nil, tr.written(t)
+		case tr.reaches(m, t):
+			if m.no == 1 && tr.events && tr.floor != nil && tr.below && !tr.settled {
+				m.skip = true
+			}
+			return m, !m.skip
 		}
-		tr.pass()
+		tr.pass(tr.queue())
 	}
 }
 
-// nameOf is the name of the transaction's log.
-func (tr *trace) nameOf(t *parser.Txn) logName {
-	if t.Log != tr.lastLog {
-		if tr.lastLog == nil {
-			tr.first = nameOfLog(t.Log.Name)
+// enter goes on to another log. Syncs of the logs before made nothing more
+// durable.
+func (tr *trace) enter(l *parser.Log) {
+	tr.lastLog, tr.log = l, nameOfLog(l.Name)
+	for name, marks := range tr.queues {
+		if tr.events && name.before(tr.log) {
+			for range marks {
+				tr.pass(name)
+			}
 		}
-		tr.lastLog = t.Log
 	}
-	tr.lastEnd = t.End
-	return nameOfLog(t.Log.Name)
 }
 
-// compare tells whether a mark is before the end of t (-1), at it or behind it.
-func (tr *trace) compare(m *mark, t *parser.Txn, name logName) int {
-	if tr.byTime {
-		if m.time < t.Time() {
-			return -1
-		}
-		return 1
+// queue is the name of the queue that the marks of the log are in.
+func (tr *trace) queue() logName {
+	if tr.events {
+		return tr.log
 	}
-	if !m.log.unnamed() && m.log.number != name.number {
-		if m.log.number < name.number {
-			return -1
-		}
-		return 1
+	return logName{}
+}
+
+// reaches tells whether a mark is at the end of t or behind it.
+func (tr *trace) reaches(m *mark, t *parser.Txn) bool {
+	switch {
+	case tr.byTime:
+		return m.time >= t.Time()
+	case m.log.unnamed() || m.log == tr.log:
+		return m.size-tr.margin(tr.log) >= t.End
+	default:
+		return tr.log.before(m.log)
 	}
-	switch size := m.size - tr.margin; {
-	case size < t.End:
-		return -1
-	case size > t.End:
-		return 1
+}
+
+// margin is what the file of a log is longer than its positions.
+func (tr *trace) margin(log logName) int64 {
+	encrypted, known := tr.encrypted[log]
+	if encrypted || !known && tr.header.Settings["binlog_encryption"] == "ON" {
+		return encryptedHeader
 	}
 	return 0
 }
 
-// unsyncedAtEnd reports whether t, which no mark reaches, was written before
-// the trace ended.
-func (tr *trace) unsyncedAtEnd(t *parser.Txn, name logName) bool {
-	if !tr.events || tr.no == 0 {
+// written reports whether t, which no mark reaches, was written before the
+// trace ended.
+func (tr *trace) written(t *parser.Txn) bool {
+	switch {
+	case !tr.events || tr.no == 0:
 		return false
+	case tr.newest.size == 0:
+		// The trace does not say how far the log was written. Where each group is
+		// synced it was hardly further.
+		return tr.header.Settings["sync_binlog"] != "1"
+	default:
+		return tr.reaches(&tr.newest, t)
 	}
-	if tr.newest.size == 0 {
-		return true // the trace does not say how far the log was written
-	}
-	return tr.compare(&tr.newest, t, name) >= 0
 }
 
-// current gives the first mark that has not been passed, nil at the end.
+// current gives the first mark of the log that has not been passed, nil where
+// there are no more: the trace has ended, or a later log was written and synced.
+// One of the two does not do: syncs that last long are told of late, and for a
+// moment an inode is taken for the log that has it next.
 func (tr *trace) current() *mark {
-	for tr.at == len(tr.marks) {
-		if !tr.read() {
+	name := tr.queue()
+	for len(tr.queues[name]) == 0 {
+		if tr.events && tr.log.before(tr.newest.log) && tr.log.before(tr.synced) || !tr.read() {
 			return nil
 		}
 	}
-	return &tr.marks[tr.at]
+	return tr.queues[name][0]
 }
 
-// pass leaves the current mark behind.
-func (tr *trace) pass() {
-	m := &tr.marks[tr.at]
-	tr.at++
+// pass leaves the first mark of a queue behind.
+func (tr *trace) pass(queue logName) {
+	m := tr.queues[queue][0]
+	tr.queues[queue] = tr.queues[queue][1:]
 	tr.leave(m)
-	if tr.at == len(tr.marks) {
-		tr.usage.end()
-	}
 }
 
 // leave books a mark whose transactions are known.
 func (tr *trace) leave(m *mark) {
+	s := m.stretch
 	switch {
-	case m.reported > 0:
-		tr.usage.reported = true
-		tr.marked += m.members
-		tr.durable += m.durableSyncs()
+	case m.reported > 0 && !m.skip:
+		s.reported = true
+		tr.book(m)
 	case m.members > 0 || tr.elsewhere(m):
-		tr.usage.foreign = true
+		s.foreign = true
 	}
-	if m.members == 0 || !tr.events {
+	if m.members > 0 && tr.events {
+		tr.madeSyncs++
+		if m.end == m.size-tr.margin(m.log) {
+			tr.exactEnds++
+		}
+	}
+	s.marks--
+	tr.settle()
+}
+
+// book counts the syncs of a mark that made reported transactions durable.
+func (tr *trace) book(m *mark) {
+	if tr.events {
+		tr.durable++
+		tr.marked += m.members
+		if m.latency > 0 {
+			tr.bySize.add(m.members, m.latency)
+		}
 		return
 	}
-	tr.madeSyncs++
-	if m.end == m.size-tr.margin {
-		tr.exactEnds++
+	if m.unsure || m.reported < m.members {
+		tr.loose += m.reported
+		return
 	}
-	if m.reported > 0 && m.latency > 0 {
-		tr.bySize.add(m.members, m.latency)
+	n := m.durableSyncs()
+	tr.durable += n
+	tr.marked += m.members
+	tr.checked++
+	if n+1 < m.proven { // one may have been counted in the sample before
+		tr.tooFew++
 	}
 }
 
 // elsewhere reports whether a mark without transactions is of a part of the
-// log that was not read.
+// log that was not read, or of another log.
 func (tr *trace) elsewhere(m *mark) bool {
-	if tr.byTime || m.log.unnamed() {
+	switch {
+	case tr.byTime, m.log.unnamed(), !tr.events && !m.grown:
 		return false
+	case !tr.logs[m.log]:
+		return true
+	default: // behind the last transaction a log may have events that are none
+		length, known := tr.lengths[m.log]
+		return known && m.size-tr.margin(m.log) > length
 	}
-	return m.log.base != tr.first.base || m.log.number < tr.first.number
 }
 
-// take gives a transaction to its mark.
-func (tr *trace) take(m *mark, t *parser.Txn, reported bool) {
-	if at := t.CommitTime; tr.events && m.members == 0 && at > 0 && tr.header.ClockOffset != 0 {
-		tr.tooLate.add(int64(m.time - at))
+// take gives a transaction to its mark; splits is whether it is proven not to
+// have shared a sync with all of those that the mark has.
+func (tr *trace) take(m *mark, t *parser.Txn, reported, splits bool) {
+	if at := t.Time(); m.members == 0 && at > 0 && m.time > 0 && (tr.header.ClockOffset != 0 || !tr.events) {
+		tr.delays.add(int64(m.time - at))
+	}
+	if m.members == 0 || splits {
+		m.proven++
 	}
 	m.members++
 	m.end = t.End
@@ -261,47 +333,84 @@ func (tr *trace) read() bool {
 		tr.ended = true
 		return false
 	}
-	if !tr.opened {
+	first := !tr.opened
+	if first {
 		tr.opened = true
 		tr.open(v)
 	}
-	tr.marks, tr.at = tr.marks[:0], 0
-	syncs := tr.usage.begin(v, tr.header)
+	s := &stretch{}
+	binlog := tr.usage.begin(v, tr.header, &s.amounts)
+	tr.stretches = append(tr.stretches, s)
 	before := tr.newest
 	if v.Sample != nil {
 		tr.look(v.Sample)
 	}
-	if tr.events {
+	switch {
+	case tr.events:
+		syncs := 0
 		for i := range v.Syncs {
-			s := &v.Syncs[i]
-			if s.Class != iosample.Binlog {
-				continue
+			if e := &v.Syncs[i]; e.Class == iosample.Binlog {
+				syncs++
+				tr.mark(s, e)
 			}
-			tr.no++
-			at := time.Unix(0, s.Mono+tr.header.ClockOffset).UnixMicro()
-			tr.marks = append(tr.marks, mark{no: tr.no, log: nameOfLog(s.Name), size: s.Size, time: parser.Micros(at), syncs: 1, latency: s.Latency})
 		}
-	} else if v.Sample != nil {
+		tr.settled = tr.settled || !first && tr.no == 0 && syncs == 0 && tr.newest == before
+	case v.Sample != nil:
 		m := tr.newest
 		tr.no++
-		m.no, m.syncs, m.time = tr.no, syncs, parser.Micros(v.Sample.Time.UnixMicro())
-		if before.size != 0 && m.log.number > before.log.number {
-			m.rotations = m.log.number - before.log.number
-			// Counters by file see nothing of a new binlog until they are opened.
-			adopted := tr.usage.now.syncs[unattributedClass]
-			m.syncs += adopted
-			tr.usage.adopted += adopted
-		}
+		m.no, m.time, m.syncs, m.stretch = tr.no, parser.Micros(v.Sample.Time.UnixMicro()), binlog, s
+		tr.otherNames = tr.otherNames || !m.log.unnamed() && m.log.base != tr.log.base
+		m.grown = before.size == 0 || m.log != before.log || m.size != before.size
 		if tr.floor == nil { // what came before the first sample is not known
 			m.syncs = 0
 			tr.floor = &m
+		} else if before.size != 0 && m.log.number > before.log.number {
+			m.rotations = m.log.number - before.log.number
+			// Counters by file see nothing of a new binlog until they are opened.
+			m.unsure = tr.header.Source == "perf" && s.syncs[unattributedClass] > 0
+			for n := before.log.number; n <= m.log.number; n++ {
+				m.unsure = m.unsure || !tr.logs[logName{m.log.base, n}]
+			}
 		}
-		tr.marks = append(tr.marks, m)
+		m.unsure = m.unsure || v.Sample.Gap != ""
+		s.marks++
+		tr.queues[logName{}] = append(tr.queues[logName{}], &m)
 	}
-	if len(tr.marks) == 0 {
-		tr.usage.end()
-	}
+	tr.settle()
 	return true
+}
+
+// unattributedClass is the place of iosample.Unattributed among the classes.
+var unattributedClass = slices.Index(iosample.Classes, iosample.Unattributed)
+
+// mark makes a mark of a sync. One of a log that is not analyzed is passed at
+// once; one without a name is of the only log there is.
+func (tr *trace) mark(s *stretch, e *iosample.SyncEvent) {
+	tr.no++
+	at := time.Unix(0, e.Mono+tr.header.ClockOffset).UnixMicro()
+	m := &mark{no: tr.no, log: nameOfLog(e.Name), size: e.Size, time: parser.Micros(at), latency: e.Latency, stretch: s}
+	if m.log.unnamed() && len(tr.logs) == 1 {
+		for m.log = range tr.logs {
+		}
+	}
+	s.marks++
+	tr.synced = m.log
+	if !tr.logs[m.log] {
+		tr.otherNames = tr.otherNames || m.log.base != tr.log.base
+		tr.leave(m)
+		return
+	}
+	tr.queues[m.log] = append(tr.queues[m.log], m)
+}
+
+// settle books the stretches whose marks have all been passed, in their order.
+func (tr *trace) settle() {
+	n := 0
+	for n < len(tr.stretches) && tr.stretches[n].marks == 0 {
+		tr.usage.book(tr.stretches[n])
+		n++
+	}
+	tr.stretches = tr.stretches[n:]
 }
 
 // open looks at the first interval for what the trace has.
@@ -324,13 +433,23 @@ func (tr *trace) open(v *iosample.Interval) {
 func (tr *trace) look(s *iosample.Sample) {
 	for i := range s.Files {
 		f := &s.Files[i]
-		if f.Class != iosample.Binlog || f.Size == 0 {
+		if f.Class != iosample.Binlog {
 			continue
 		}
-		if f.Encrypted {
-			tr.margin = encryptedHeader
+		n := nameOfLog(f.Name)
+		if f.Encrypted != nil {
+			tr.encrypted[n] = *f.Encrypted
 		}
-		if n := nameOfLog(f.Name); n.number > tr.newest.log.number || n == tr.newest.log || tr.newest.size == 0 {
+		// A log that is begun has a higher number than those before it, except
+		// after RESET.
+		ino, seen := tr.inodes[n]
+		switch {
+		case seen && (ino != f.Ino || n == tr.newest.log && f.Size != 0 && f.Size < tr.newest.size),
+			!seen && n.base == tr.newest.log.base && n.number < tr.newest.log.number && tr.usage.samples > 0:
+			tr.reset = parser.Micros(s.Time.UnixMicro())
+		}
+		tr.inodes[n] = f.Ino
+		if f.Size != 0 && (n.number > tr.newest.log.number || n == tr.newest.log || tr.newest.size == 0) {
 			tr.newest.log, tr.newest.size = n, f.Size
 		}
 	}
@@ -338,37 +457,32 @@ func (tr *trace) look(s *iosample.Sample) {
 
 // finish reads the trace to its end. logs are those that were analyzed.
 func (tr *trace) finish(logs []*parser.Log) {
-	for {
-		m := tr.current()
-		if m == nil {
-			break
-		}
-		if m.members == 0 && !m.log.unnamed() && !tr.byTime && tr.lastLog != nil {
-			last := nameOfLog(tr.lastLog.Name)
-			i := slices.IndexFunc(logs, func(l *parser.Log) bool { return nameOfLog(l.Name).number == m.log.number })
-			// Behind the last transaction a log may have events that are none.
-			if m.log.base != last.base || m.log.number > last.number && i < 0 || i >= 0 && m.size-tr.margin > logs[i].Bytes {
-				tr.usage.foreign = true
+	tr.lengths = map[logName]int64{}
+	for _, l := range logs {
+		tr.lengths[nameOfLog(l.Name)] = l.Bytes
+	}
+	for more := true; more; more = tr.read() {
+		for name, marks := range tr.queues {
+			for range marks {
+				tr.pass(name)
 			}
 		}
-		tr.pass()
 	}
 	tr.usage.finish()
 }
 
-// delays are how long after a commit its sync began, in microseconds.
+// delays are how long after a commit its sync began, or the sample came that
+// counted it, in microseconds.
 type delays struct {
 	count [gapBins]int
-	early int // syncs that began before the commit
 	n     int
 }
 
 func (d *delays) add(delay int64) {
-	d.n++
 	if delay < 0 {
-		d.early++
 		delay = -delay
 	}
+	d.n++
 	d.count[gapBin(delay)]++
 }
 

@@ -136,14 +136,20 @@ func reader(t testing.TB, trace []byte) (*iosample.Header, func() *iosample.Inte
 func join(t testing.TB, path string, trace []byte, f analysis.Filter, emit func(*analysis.Row)) *analysis.Result {
 	t.Helper()
 	a := analysis.New(f, analysis.Settings{})
-	a.Join(reader(t, trace))
+	h, next := reader(t, trace)
+	a.Join(h, next, []string{path})
+	logs := read(t, path, func(txn *parser.Txn) { a.Add(txn) })
+	r := a.Result(logs)
+
 	rows := analysis.NewRows(f, analysis.Settings{}, func(r *analysis.Row) error {
 		emit(r)
 		return nil
 	})
-	rows.Join(reader(t, trace))
-	logs := read(t, path, func(txn *parser.Txn) {
-		a.Add(txn)
+	if ok, exact := a.Joined(); ok {
+		h, next := reader(t, trace)
+		rows.Join(h, next, []string{path}, exact)
+	}
+	read(t, path, func(txn *parser.Txn) {
 		if err := rows.Add(txn); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +157,7 @@ func join(t testing.TB, path string, trace []byte, f analysis.Filter, emit func(
 	if err := rows.End(); err != nil {
 		t.Fatal(err)
 	}
-	return a.Result(logs)
+	return r
 }
 
 // The syncs that the kernel saw, given as a trace, give the groups that they

@@ -23,10 +23,6 @@ type usage struct {
 	at      time.Time // of the last sample
 	samples int
 
-	now      amounts // of the interval that is read
-	reported bool    // a reported transaction was made durable in it
-	foreign  bool    // one that is not reported was, or the log grew elsewhere
-
 	started bool
 	closed  bool    // something foreign came since pending began
 	pending amounts // since the last interval with a reported transaction
@@ -43,7 +39,6 @@ type usage struct {
 	steps     int64 // of the wall clock against the monotonic one
 	offset    int64
 	changed   map[string]string // settings that changed while it ran
-	adopted   int64             // unattributed syncs taken for those of a binlog that was begun
 	flushSeen bool
 }
 
@@ -85,33 +80,32 @@ func (a *amounts) add(b *amounts) {
 	}
 }
 
-// begin takes the counts of an interval and returns its binlog syncs.
-func (u *usage) begin(v *iosample.Interval, h *iosample.Header) (binlog int64) {
-	u.now = amounts{from: u.at, intervals: 1}
-	u.reported, u.foreign = false, false
+// begin takes the counts of an interval into now and returns its binlog syncs.
+func (u *usage) begin(v *iosample.Interval, h *iosample.Header, now *amounts) (binlog int64) {
+	now.from, now.intervals = u.at, 1
 	for i := range v.Syncs {
 		if v.Syncs[i].Class == iosample.Binlog {
 			at := time.Unix(0, v.Syncs[i].Mono+h.ClockOffset)
-			if u.now.from.IsZero() {
-				u.now.from = at
+			if now.from.IsZero() {
+				now.from = at
 			}
-			u.now.to = at
-			u.now.events++
+			now.to = at
+			now.events++
 		}
 	}
 	s := v.Sample
 	if s == nil {
-		return u.now.events
+		return now.events
 	}
 	first := u.samples == 0
 	u.samples++
 	if first {
 		u.last = map[fileKey]int64{}
-		if u.now.from.IsZero() {
-			u.now.from = s.Time
+		if now.from.IsZero() {
+			now.from = s.Time
 		}
 	}
-	u.now.to = s.Time
+	now.to = s.Time
 
 	// 1. Syncs by class. What the first sample has may be of before it.
 	for i := range s.Files {
@@ -127,13 +121,13 @@ func (u *usage) begin(v *iosample.Interval, h *iosample.Header) (binlog int64) {
 		}
 		u.last[key] = f.Syncs
 		if !first {
-			u.now.syncs[class] += grown
+			now.syncs[class] += grown
 		}
 		u.note(f, h)
 	}
-	binlog = u.now.syncs[0]
-	if u.now.events > 0 && first {
-		u.now.syncs[0] = u.now.events
+	binlog = now.syncs[0]
+	if now.events > 0 && first {
+		now.syncs[0] = now.events
 	}
 	if len(s.Latency) > 0 {
 		u.latency = s.Latency
@@ -142,11 +136,11 @@ func (u *usage) begin(v *iosample.Interval, h *iosample.Header) (binlog int64) {
 	// 2. Flushes of the disk.
 	if s.DeviceFlushes != nil {
 		if u.flushes != nil && *s.DeviceFlushes >= *u.flushes {
-			u.now.flushes = *s.DeviceFlushes - *u.flushes
+			now.flushes = *s.DeviceFlushes - *u.flushes
 		}
 		u.flushes, u.flushSeen = s.DeviceFlushes, true
 	}
-	u.now.lost = max(0, s.Lost-u.lost)
+	now.lost = max(0, s.Lost-u.lost)
 	u.lost = max(u.lost, s.Lost)
 
 	// 3. What limits all this.
@@ -175,7 +169,7 @@ func (u *usage) begin(v *iosample.Interval, h *iosample.Header) (binlog int64) {
 		u.changed[name] = value
 	}
 	if !first {
-		u.rates.add(u.at, s.Time, &u.now)
+		u.rates.add(u.at, s.Time, now)
 	}
 	u.at = s.Time
 	return binlog
@@ -201,24 +195,23 @@ func (u *usage) note(f *iosample.Count, h *iosample.Header) {
 	}
 }
 
-// end books the interval that was read.
-func (u *usage) end() {
+// book adds an interval whose transactions are known, the next in order.
+func (u *usage) book(s *stretch) {
 	switch {
-	case u.reported:
-		u.pending.add(&u.now)
+	case s.reported:
+		u.pending.add(&s.amounts)
 		u.total.add(&u.pending)
 		u.pending, u.idle = amounts{}, amounts{}
 		u.started, u.closed = true, false
-	case u.foreign && !u.started:
+	case s.foreign && !u.started:
 		u.pending = amounts{}
 	default:
-		u.closed = u.closed || u.foreign
-		u.pending.add(&u.now)
+		u.closed = u.closed || s.foreign
+		u.pending.add(&s.amounts)
 		if !u.closed {
 			u.idle = u.pending
 		}
 	}
-	u.now = amounts{}
 }
 
 // finish books what stands behind the last reported transaction. Where no

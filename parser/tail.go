@@ -49,12 +49,19 @@ func (t *Tail) Read(path string, size int64) (Growth, error) {
 		t.at, t.met = size, false
 		g.Unknown = true
 		return g, nil
+	case path == t.path && t.replaced(size):
+		t.Close() // RESET: another log under the same name
+		return t.Read(path, size)
 	case path != t.path:
 		if info, err := t.file.Stat(); err == nil {
 			if g, err = t.read(info.Size()); err != nil {
 				g.Unknown = true // the rest of the old log is lost, the new one not
 			}
 		}
+		// A log between the two was begun and ended meanwhile.
+		base, before, _ := splitName(t.path)
+		other, number, _ := splitName(path)
+		g.Unknown = g.Unknown || other != base || number != before+1
 		t.Close()
 		if err := t.open(path); err != nil {
 			return g, err
@@ -67,6 +74,20 @@ func (t *Tail) Read(path string, size int64) (Growth, error) {
 		t.Close()
 	}
 	return g, err
+}
+
+// replaced reports whether the log at the path is another than the one that is
+// open.
+func (t *Tail) replaced(size int64) bool {
+	if size < t.at {
+		return true
+	}
+	now, err := os.Stat(t.path)
+	if err != nil {
+		return false
+	}
+	open, err := t.file.Stat()
+	return err == nil && !os.SameFile(now, open)
 }
 
 // Close closes the log.

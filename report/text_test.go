@@ -159,7 +159,7 @@ func TestSyncRows(t *testing.T) {
 		},
 		"not stated": {
 			analysis.IO{Source: "perf", Syncs: map[string]analysis.Syncs{"binlog": {Count: 5}}},
-			"binlog syncs    5                                  exactness not stated, by perf\n",
+			"binlog syncs    5                                      exactness not stated, by perf\n",
 		},
 		"lower bound": {
 			analysis.IO{Source: "perf", Syncs: map[string]analysis.Syncs{"binlog": {Count: 5, Exactness: "lower_bound"}}},
@@ -192,7 +192,7 @@ func TestSavedRows(t *testing.T) {
 			"group size      mean 2.91, max 8, alone 17.0 %         exact, by traced\nredo saved      3,823 of 6,000 (63.7 %)                measured, by fsync_count\n"},
 		"redo by the log": {func(s *analysis.Saved) {
 			s.Redo.FromLog = &analysis.FromLog{Count: new(int64(2180)), Low: 2180, High: 2180, Basis: analysis.Estimated, Method: analysis.CommitTimestamps}
-		}, "measured, by fsync_count\n  by the log    2,180 syncs                      estimated, by commit_timestamps\n"},
+		}, "measured, by fsync_count\n  by the log    2,180 syncs                            estimated, by commit_timestamps\n"},
 		"no share": {func(s *analysis.Saved) { s.Redo.Share = nil }, "redo saved      0 to 3,823 of 6,000 (at most 63.7 %)   measured"},
 	} {
 		r := traced()

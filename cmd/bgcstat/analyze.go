@@ -83,7 +83,7 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 	badTrace := false
 	for i, part := range parts {
 		a := analysis.New(o.filterFor(part), o.settings)
-		done, err := o.join(u, a)
+		done, err := o.join(u, part, a.Join)
 		if err != nil {
 			return err
 		}
@@ -92,6 +92,7 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 			return nil
 		})
 		if err != nil {
+			done()
 			return err
 		}
 		all = append(all, logs...)
@@ -103,6 +104,11 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 		}
 		r := a.Result(logs)
 		badTrace = done() || badTrace
+		if o.trace != "" && r.Transactions == 0 {
+			if r, err = o.withoutTrace(part, r); err != nil {
+				return err
+			}
+		}
 		if err := o.print(u, r, partName(part, len(parts))); err != nil {
 			return err
 		}
@@ -113,6 +119,30 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 		}
 	}
 	return traceStatus(status(all), badTrace)
+}
+
+// withoutTrace reports on the logs alone, since no transaction was joined to
+// the trace, and keeps what r says of that.
+func (o *analyzeOptions) withoutTrace(part []*parser.Input, r *analysis.Result) (*analysis.Result, error) {
+	if slices.ContainsFunc(part, func(in *parser.Input) bool { return in.Head.Name == parser.Stdin }) {
+		return r, nil // it cannot be read again
+	}
+	a := analysis.New(o.filterFor(part), o.settings)
+	logs, err := o.read(quiet, part, func(t *parser.Txn) error {
+		a.Add(t)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	alone := a.Result(logs)
+	alone.IO = r.IO
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w.Code, "trace-") {
+			alone.Warnings = append(alone.Warnings, w)
+		}
+	}
+	return alone, nil
 }
 
 // partName is the subdirectory of --out for one of several servers.

@@ -2,12 +2,14 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"bgcstat/analysis"
 	"bgcstat/parser"
+	"bgcstat/parser/iosample"
 	"bgcstat/report"
 )
 
@@ -64,7 +66,7 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 	badTrace := false
 	for _, part := range parts {
 		rows := analysis.NewRows(o.filterFor(part), o.settings, out.Write)
-		done, err := o.join(u, rows)
+		done, err := o.joinRows(u, part, rows)
 		if err != nil {
 			return err
 		}
@@ -87,4 +89,41 @@ func (o *dumpOptions) run(u *ui, args []string) error {
 		u.warnings(l)
 	}
 	return traceStatus(status(all), badTrace)
+}
+
+// joinRows has a trace joined, if one is given, once all of the logs have told
+// that it is theirs, and what its syncs say of groups.
+func (o *dumpOptions) joinRows(u *ui, part []*parser.Input, rows *analysis.Rows) (done func() (damaged bool), err error) {
+	none := func() bool { return false }
+	if o.trace == "" {
+		return none, nil
+	}
+	if slices.ContainsFunc(part, func(in *parser.Input) bool { return in.Head.Name == parser.Stdin }) {
+		return nil, usageError("--trace needs logs that can be read twice, which standard input cannot")
+	}
+	a := analysis.New(o.filterFor(part), o.settings)
+	if done, err = o.join(quiet, part, a.Join); err != nil {
+		return nil, err
+	}
+	logs, err := o.read(quiet, part, func(t *parser.Txn) error {
+		a.Add(t)
+		return nil
+	})
+	done()
+	if err != nil {
+		return nil, err
+	}
+	r := a.Result(logs)
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w.Code, "trace-") || strings.HasPrefix(w.Code, "syncs-") {
+			u.warningf("%s: %s", w.Code, w.Message)
+		}
+	}
+	ok, exact := a.Joined()
+	if !ok {
+		return none, nil
+	}
+	return o.join(u, part, func(h *iosample.Header, next func() *iosample.Interval, names []string) {
+		rows.Join(h, next, names, exact)
+	})
 }

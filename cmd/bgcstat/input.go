@@ -202,14 +202,10 @@ func (o *inputOptions) read(u *ui, inputs []*parser.Input, f func(*parser.Txn) e
 	return files.Logs(), nil
 }
 
-// joiner takes a trace.
-type joiner interface {
-	Join(header *iosample.Header, next func() *iosample.Interval)
-}
-
-// join opens the trace, if one is given, and has it joined by to. done closes
-// it and says what was wrong with it; damaged tells whether it had to.
-func (o *inputOptions) join(u *ui, to joiner) (done func() (damaged bool), err error) {
+// join opens the trace, if one is given, and has it joined to the logs of part
+// by to. done closes it and says what was wrong with it; damaged tells whether
+// it had to.
+func (o *inputOptions) join(u *ui, part []*parser.Input, to func(h *iosample.Header, next func() *iosample.Interval, logs []string)) (done func() (damaged bool), err error) {
 	if o.trace == "" {
 		return func() bool { return false }, nil
 	}
@@ -223,13 +219,18 @@ func (o *inputOptions) join(u *ui, to joiner) (done func() (damaged bool), err e
 		return nil, fmt.Errorf("--trace: %s: %w", o.trace, err)
 	}
 	var bad error
-	to.Join(&r.Header, func() *iosample.Interval {
+	next := func() *iosample.Interval {
 		v, err := r.Next()
 		if err != nil && !errors.Is(err, io.EOF) {
 			bad = err
 		}
 		return v
-	})
+	}
+	names := make([]string, len(part))
+	for i, in := range part {
+		names[i] = in.Head.Name
+	}
+	to(&r.Header, next, names)
 	return func() bool {
 		f.Close()
 		if bad != nil {

@@ -174,6 +174,13 @@ func (o *sampleOptions) config(ctx context.Context, u *ui, f *pflag.FlagSet) (io
 	closeServer := func() {}
 	switch {
 	case o.pid != 0:
+		p, err := c.Host.Process(o.pid)
+		if err != nil {
+			return c, closeServer, err
+		}
+		if !p.IsServer() {
+			return c, closeServer, usageError("--pid: process %d is %s, neither mysqld nor mariadbd", o.pid, p.Exe)
+		}
 		c.Find, c.Once = func() (int, error) { return o.pid, nil }, true
 	case o.pidFile != "":
 		c.Find = func() (int, error) { return c.Host.FindByPIDFile(o.pidFile) }

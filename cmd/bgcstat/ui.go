@@ -28,6 +28,9 @@ type ui struct {
 	stdout, stderr io.Writer
 }
 
+// quiet says nothing: for work that is done twice.
+var quiet = &ui{stderr: io.Discard}
+
 func (u *ui) errorf(format string, args ...any) { u.say("", format, args...) }
 
 func (u *ui) warningf(format string, args ...any) { u.say("warning: ", format, args...) }

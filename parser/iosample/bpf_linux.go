@@ -104,7 +104,8 @@ func loadBPF(files serverFiles, byName bool) (_ *bpfSource, err error) {
 	// 3. A program on each tracepoint.
 	var names []string
 	for _, fs := range sortedKeys(devices) {
-		for _, tp := range syncTracepoints[fs] {
+		// Ends first: a beginning whose end was missed would hold up all after it.
+		for _, tp := range slices.Backward(syncTracepoints[fs]) {
 			kind := stands
 			switch {
 			case tp.end:

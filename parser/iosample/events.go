@@ -60,6 +60,10 @@ type queuedSync struct {
 	done  bool // it ended, or its end was lost
 }
 
+// leastBinlog is shorter than any binlog is when it is first synced: a magic
+// number and a format event.
+const leastBinlog = 80
+
 // Bounds on what waits: syncs that last so long are rare, and lost ends must
 // hold up nothing for ever.
 const (
@@ -129,6 +133,11 @@ func (c *eventCounter) flush(all bool) ([]Count, []SyncEvent) {
 			continue
 		}
 		f, ok := c.files.Lookup(e.file)
+		if ok && f.Class == Binlog && e.size < leastBinlog {
+			// The inode was another file's before, such as an index's, which is
+			// replaced at each rotation.
+			f = File{Class: Unattributed}
+		}
 		if !ok {
 			if !c.server[e.tgid] {
 				continue

@@ -209,7 +209,14 @@ func (s *perfByFile) follow() (first error) {
 		ids := grouped[g.class]
 		slices.SortFunc(ids, func(a, b FileID) int { return cmp.Or(cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Ino, b.Ino)) })
 		if ids = slices.Compact(ids); !slices.Equal(ids, g.ids) {
-			g.reset(ids)
+			// A new binlog may have the inode of a file that was deleted, as an index
+			// is when it is replaced. What was counted since the last read may be the
+			// binlog's then, and is left to be unattributed.
+			stolen := slices.ContainsFunc(g.ids, func(id FileID) bool {
+				f, ok := single[id]
+				return ok && f.Class == Binlog
+			})
+			g.reset(ids, stolen)
 		}
 	}
 
@@ -318,9 +325,18 @@ func (s *perfByFile) revive(f File) int64 {
 	return 0
 }
 
-// reset closes the counters and takes other files.
-func (g *groupTally) reset(ids []FileID) {
+// reset closes the counters and takes other files. Where stolen is set, what
+// was counted since the last read is not the group's.
+func (g *groupTally) reset(ids []FileID, stolen bool) {
+	read := int64(0)
+	for _, t := range g.tallies {
+		read += t.count
+	}
+	before := g.closed
 	g.close()
+	if stolen {
+		g.closed = before + read
+	}
 	g.ids = ids
 }
 

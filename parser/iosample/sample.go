@@ -58,7 +58,8 @@ type Count struct {
 	Syncs int64  `json:"syncs,omitempty"` // absent where none was counted, and where none can be
 	Size  int64  `json:"size,omitempty"`  // of a binlog: bytes, at least those that the last sync found
 	// Encrypted binlogs of MySQL are 512 bytes longer than their positions say.
-	Encrypted bool `json:"encrypted,omitempty"`
+	// nil where that could not be seen.
+	Encrypted *bool `json:"encrypted,omitempty"`
 	// Exactness is set where it differs from that of the source.
 	Exactness Exactness `json:"exactness,omitempty"`
 	// MeanLatency is that of all syncs counted, where the source has no better,

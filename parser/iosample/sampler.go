@@ -270,6 +270,9 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 	last = last || gone
 
 	// 2. Counts first, then sizes and all else.
+	if s.samples == 0 {
+		_, s.began = clocks()
+	}
 	counted, err := s.source.Read(ctx, last)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -282,11 +285,11 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 		gap = cmp.Or(gap, counted.Failed.Error())
 	}
 	wall, mono := clocks()
+	// The first sample is where the trace begins: the size of the log in it is
+	// as of when its syncs were read. Those that began before may end after.
 	if s.samples == 0 {
-		s.began = mono
+		counted.Events = nil
 	}
-	// The first sample is where the trace begins; syncs that began before may
-	// end after it.
 	n := 0
 	for n < len(counted.Events) && counted.Events[n].Mono < s.began {
 		n++
@@ -305,7 +308,9 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 		if b, ok := s.base[key]; ok {
 			c.Syncs += b.Syncs
 		}
-		c.Encrypted = c.Class == Binlog && s.isEncrypted(key, c)
+		if c.Class == Binlog {
+			c.Encrypted = s.isEncrypted(key, c)
+		}
 		if old, seen := s.last[key]; !seen || old != c {
 			s.last[key] = c
 			if !all {
@@ -382,19 +387,22 @@ func joinRedo(counts []Count) []Count {
 }
 
 // isEncrypted looks at the beginning of a binlog, once.
-func (s *Sampler) isEncrypted(key countKey, c Count) bool {
+func (s *Sampler) isEncrypted(key countKey, c Count) *bool {
 	if old, seen := s.last[key]; seen {
 		return old.Encrypted
 	}
 	if s.files == nil || c.Ino == 0 {
-		return false
+		return nil
 	}
 	f, ok := s.files.Lookup(FileID{c.Dev, c.Ino})
 	if !ok {
-		return false
+		return nil
 	}
 	encrypted, err := s.files.Encrypted(f)
-	return err == nil && encrypted // one that may not be read is told by binlog_encryption
+	if err != nil {
+		return nil // binlog_encryption must tell
+	}
+	return &encrypted
 }
 
 // sortCounts puts them by class, name and inode.

@@ -38,6 +38,7 @@ type statusSource struct {
 	detail   string
 	counts   []Count
 	base     map[string]int64 // what the counters had when the source was opened
+	times    map[string]int64 // and how long that had taken, in picoseconds
 	opened   bool             // the base is known
 	grouped  int64            // syncs by Binlog_group_commits when they were last read
 	refused  error            // why the position in the binlog is not known
@@ -50,7 +51,7 @@ func openStatus(ctx context.Context, server Server) (*statusSource, error) {
 	if server == nil {
 		return nil, errors.New("no connection to the server: give --host, --socket or --user")
 	}
-	s := &statusSource{server: server, base: map[string]int64{}}
+	s := &statusSource{server: server, base: map[string]int64{}, times: map[string]int64{}}
 	v, err := server.Settings(ctx)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,8 @@ type Latency struct {
 // before.
 type Interval struct {
 	Syncs []SyncEvent // of binlogs, by rising time; from sources with events
-	// Sample is nil in the last interval of a trace that ends without one.
+	// Sample is nil in the last interval of a trace that ends without one, and
+	// where there are very many syncs.
 	Sample *Sample
 }
 
@@ -166,6 +167,9 @@ var (
 // maxLine bounds a line of a trace: a sample of 100,000 files is as long.
 const maxLine = 16 << 20
 
+// maxSyncs bounds the syncs of one interval: between two samples are far fewer.
+const maxSyncs = 1 << 14
+
 // Reader reads a trace. It is not safe for concurrent use.
 type Reader struct {
 	// Header is that of the trace.
@@ -213,7 +217,7 @@ func (t *Reader) Next() (*Interval, error) {
 		return nil, t.err
 	}
 	v := &Interval{}
-	for t.lines.Scan() {
+	for len(v.Syncs) < maxSyncs && t.lines.Scan() {
 		t.line++
 		if len(bytes.TrimSpace(t.lines.Bytes())) == 0 {
 			continue
@@ -248,6 +252,10 @@ func (t *Reader) Next() (*Interval, error) {
 				return t.end(&Interval{Syncs: v.Syncs}, fmt.Errorf("line %d: file %q: a number is below 0", t.line, f.Name))
 			}
 		}
+		t.name(v)
+		return v, nil
+	}
+	if len(v.Syncs) == maxSyncs {
 		t.name(v)
 		return v, nil
 	}
