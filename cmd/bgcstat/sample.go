@@ -203,15 +203,9 @@ func (o *sampleOptions) config(ctx context.Context, u *ui, f *pflag.FlagSet) (io
 	if c.Find == nil && options.Local() {
 		network, address := options.Address()
 		c.Find = func() (int, error) { return findListener(c.Host, network, address) }
-		if _, err := c.Find(); err != nil {
-			// What listens here may pass on to another machine, or be hidden.
-			c.Find = nil
-			if o.source != "status" {
-				u.hintf("no process of this host is known to be the server: %v", err)
-			}
-			if dir := settings["datadir"]; dir != "" && sameServer(dir, settings["server_uuid"]) {
-				c.DataDir = dir
-			}
+		// What listens here may pass on to another machine, or be hidden.
+		if dir := settings["datadir"]; dir != "" && sameServer(dir, settings["server_uuid"]) {
+			c.DataDir = dir
 		}
 	}
 	return c, conn.close, nil

@@ -64,10 +64,12 @@ func (s *sampleScreen) add(v *iosample.Interval) {
 	for i := range p.Files {
 		f := &p.Files[i]
 		id := fileID{f.Class, f.Name, f.Ino}
-		if !first {
-			s.syncs[f.Class] += f.Syncs - s.last[id]
-			s.total[f.Class] += f.Syncs - s.last[id]
+		grown := f.Syncs - s.last[id]
+		if first {
+			grown = 0
 		}
+		s.syncs[f.Class] += grown
+		s.total[f.Class] += grown
 		s.last[id] = f.Syncs
 		if f.MeanLatency > 0 {
 			s.means[f.Class] = f.MeanLatency

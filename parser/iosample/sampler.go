@@ -101,16 +101,16 @@ func Open(ctx context.Context, c Config) (*Sampler, error) {
 	// 1. The server: its process, its files, its settings.
 	var notFound error
 	if c.Find != nil {
-		if notFound = s.find(); notFound != nil && c.Server == nil && c.DataDir == "" {
-			return nil, notFound
-		}
+		notFound = s.find()
 	}
 	if s.files == nil {
 		inv, err := NewInventory(c.Host, s.target())
 		if err == nil {
 			s.files = &liveFiles{inv, c.Host, map[uint64]string{}}
 		}
-		notFound = cmp.Or(notFound, err)
+		if notFound = cmp.Or(notFound, err); s.files == nil && c.Server == nil {
+			return nil, notFound
+		}
 	}
 	if c.Server != nil {
 		settings, err := c.Server.Settings(ctx)
@@ -381,6 +381,7 @@ func joinRedo(counts []Count) []Count {
 		if isRedo(c) {
 			redo.Syncs += c.Syncs
 			redo.Exactness = c.Exactness
+			redo.MeanLatency = max(redo.MeanLatency, c.MeanLatency) // of a source that has one count
 		}
 	}
 	return append(slices.DeleteFunc(slices.Clone(counts), isRedo), redo)

@@ -38,20 +38,23 @@ type statusSource struct {
 	detail   string
 	counts   []Count
 	base     map[string]int64 // what the counters had when the source was opened
-	times    map[string]int64 // and how long that had taken, in picoseconds
-	opened   bool             // the base is known
-	grouped  int64            // syncs by Binlog_group_commits when they were last read
-	refused  error            // why the position in the binlog is not known
+	times    map[string]opTime
+	opened   bool  // the base is known
+	grouped  int64 // syncs by Binlog_group_commits when they were last read
+	refused  error // why the position in the binlog is not known
 	counted  Counted
 	variable map[string]int64
 }
+
+// opTime is a number of operations, and how long they took.
+type opTime struct{ n, picoseconds int64 }
 
 // openStatus asks the server what it counts.
 func openStatus(ctx context.Context, server Server) (*statusSource, error) {
 	if server == nil {
 		return nil, errors.New("no connection to the server: give --host, --socket or --user")
 	}
-	s := &statusSource{server: server, base: map[string]int64{}, times: map[string]int64{}}
+	s := &statusSource{server: server, base: map[string]int64{}, times: map[string]opTime{}}
 	v, err := server.Settings(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func openStatus(ctx context.Context, server Server) (*statusSource, error) {
 }
 
 const filesQuery = `SELECT EVENT_NAME, FILE_NAME, COUNT_MISC, SUM_TIMER_MISC FROM performance_schema.file_summary_by_instance
-WHERE EVENT_NAME IN ('wait/io/file/sql/binlog', 'wait/io/file/sql/relaylog', 'wait/io/file/innodb/innodb_dblwr_file')`
+WHERE EVENT_NAME IN ('wait/io/file/sql/binlog', 'wait/io/file/sql/relaylog', 'wait/io/file/innodb/innodb_dblwr_file', 'wait/io/file/innodb/innodb_log_file')`
 
 const statusQuery = `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_os_log_fsyncs', 'Innodb_data_fsyncs', 'Binlog_commits', 'Binlog_group_commits',
 'Binlog_group_commit_trigger_count', 'Binlog_group_commit_trigger_lock_wait', 'Binlog_group_commit_trigger_timeout',
@@ -111,6 +114,7 @@ func (s *statusSource) Close() error         { return nil } // the connection is
 func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 	s.variable = map[string]int64{}
 	file, size := "", int64(0)
+	redo, redoTook := int64(0), int64(0)
 
 	// 1. Syncs by file.
 	if s.schema {
@@ -119,14 +123,18 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 			return nil, err
 		}
 		for _, r := range rows {
-			class := map[string]Class{"binlog": Binlog, "relaylog": Relay, "innodb_dblwr_file": Doublewrite}[path.Base(r["EVENT_NAME"])]
-			n, err := strconv.ParseInt(r["COUNT_MISC"], 10, 64)
-			if err != nil || class == "" {
+			n, err1 := strconv.ParseInt(r["COUNT_MISC"], 10, 64)
+			picoseconds, err2 := strconv.ParseInt(r["SUM_TIMER_MISC"], 10, 64)
+			if err1 != nil || err2 != nil {
 				continue
 			}
-			c := s.count(class, path.Base(r["FILE_NAME"]), n)
-			if picoseconds, err := strconv.ParseInt(r["SUM_TIMER_MISC"], 10, 64); err == nil && n > 0 {
-				c.MeanLatency = picoseconds / n / 1000
+			switch event := path.Base(r["EVENT_NAME"]); event {
+			case "binlog", "relaylog", "innodb_dblwr_file":
+				class := map[string]Class{"binlog": Binlog, "relaylog": Relay, "innodb_dblwr_file": Doublewrite}[event]
+				c := s.count(class, path.Base(r["FILE_NAME"]), n)
+				c.MeanLatency = s.mean(string(class)+"/"+c.Name, n, picoseconds)
+			case "innodb_log_file":
+				redo, redoTook = redo+n, redoTook+picoseconds
 			}
 		}
 	}
@@ -145,7 +153,9 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 		}
 	}
 	if n, ok := s.variable["Innodb_os_log_fsyncs"]; ok {
-		s.count(Redo, "", n).Exactness = Exact
+		c := s.count(Redo, "", n)
+		c.Exactness = Exact
+		c.MeanLatency = s.mean("redo", redo, redoTook)
 	} else if n, ok := s.variable["Innodb_data_fsyncs"]; ok && s.mariadb {
 		s.count(Redo, "", n)
 	}
@@ -194,6 +204,21 @@ func (s *statusSource) count(class Class, name string, n int64) *Count {
 	s.base[key] = base
 	c.Syncs = n - base
 	return c
+}
+
+// mean is how long an operation took since the source was opened, in
+// nanoseconds, of their number and their time in picoseconds; 0 where there was
+// none.
+func (s *statusSource) mean(key string, n, picoseconds int64) int64 {
+	base, seen := s.times[key]
+	if !seen && !s.opened || n < base.n {
+		base = opTime{n, picoseconds}
+		s.times[key] = base
+	}
+	if n == base.n {
+		return 0
+	}
+	return (picoseconds - base.picoseconds) / (n - base.n) / 1000
 }
 
 // find gives the count of a file.
