@@ -135,6 +135,9 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		if main != nil {
 			a.contradicted = a.contradiction(main)
 		}
+		if a.contradicted != "" {
+			a.settings = a.given // the trace's may be of another server
+		}
 		a.exact = a.contradicted == "" && a.exactGroups(logs)
 	}
 	var fromLog *GroupStats
@@ -149,7 +152,7 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		a.warnTrace(r, a.contradicted, func(code string, count int64, at parser.Pos, format string, args ...any) {
 			addWarning(r, code, count, at, format, args...)
 		})
-		if mode := a.trace.header.Settings["binlog_transaction_dependency_tracking"]; mode != "" {
+		if mode := a.trace.header.Settings["binlog_transaction_dependency_tracking"]; mode != "" && a.contradicted == "" {
 			r.DependencyTracking.ServerMode, r.DependencyTracking.From = mode, "settings"
 		}
 	}

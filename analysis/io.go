@@ -256,7 +256,7 @@ func (a *Analyzer) latency(class iosample.Class, c *classUsage) *SyncLatency {
 		l := a.trace.usage.latency[i]
 		return &SyncLatency{P50: seconds(l.P50), P99: seconds(l.P99)}
 	}
-	if c != nil && c.mean > 0 {
+	if c != nil && c.mean > 0 && a.trace.usage.total.syncs[slices.Index(iosample.Classes, class)] > 0 {
 		return &SyncLatency{Mean: seconds(c.mean)}
 	}
 	return nil

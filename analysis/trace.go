@@ -73,7 +73,7 @@ type mark struct {
 	stretch *stretch      // that it is of
 	// Of a sample:
 	syncs     int64 // of binlogs, since the sample before
-	rotations int64 // files that began since then
+	rotations int64 // of the syncs, those of files that ended and began since then
 	grown     bool  // the log was written since then
 	unsure    bool  // not all of the syncs are known, or some are of logs that are not analyzed
 	skip      bool  // what it made durable is not all known
@@ -92,9 +92,20 @@ type stretch struct {
 	foreign  bool // one that is not reported was, or a log grew that is not analyzed
 }
 
-// syncsOfRotation is how many syncs of binlogs a rotation takes: of the end of
-// one file and of the beginning of the next.
-const syncsOfRotation = 2
+// rotationSyncs is how many binlog syncs of a rotation the trace counts: of the
+// end of one file and of the beginning of the next, and in MariaDB of the
+// checkpoint that follows (sql/log.cc, TC_LOG_BINLOG::mark_xid_done). MariaDB's
+// own count of groups has none of them.
+func (tr *trace) rotationSyncs() int64 {
+	switch {
+	case tr.lastLog == nil || tr.lastLog.Flavor != parser.MariaDB:
+		return 2
+	case tr.header.Source == "status" && tr.header.Settings["performance_schema"] != "ON":
+		return 0
+	default:
+		return 3
+	}
+}
 
 // durableSyncs is how many of a sample's syncs made transactions durable, if
 // any was written.
@@ -102,7 +113,7 @@ func (m *mark) durableSyncs() int64 {
 	if m.syncs == 0 {
 		return 0
 	}
-	return max(m.syncs-m.rotations*syncsOfRotation, 1)
+	return max(m.syncs-m.rotations, 1)
 }
 
 // logName is the name of a log without its directory and the endings of
@@ -365,7 +376,7 @@ func (tr *trace) read() bool {
 			m.syncs = 0
 			tr.floor = &m
 		} else if before.size != 0 && m.log.number > before.log.number {
-			m.rotations = m.log.number - before.log.number
+			m.rotations = (m.log.number - before.log.number) * tr.rotationSyncs()
 			// Counters by file see nothing of a new binlog until they are opened.
 			m.unsure = tr.header.Source == "perf" && s.syncs[unattributedClass] > 0
 			for n := before.log.number; n <= m.log.number; n++ {

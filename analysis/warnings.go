@@ -27,7 +27,10 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	start := parser.Pos{}
 	if r.Transactions == 0 {
 		left := ""
-		if a.filter.Given != nil {
+		switch {
+		case a.uncovered > 0:
+			left = " that the trace covers"
+		case a.filter.Given != nil:
 			left = " that the filters leave"
 		}
 		add("no-transactions", 1, start, "there are no transactions%s", left)
