@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,43 +25,43 @@ import (
 // sends an event for each.
 type bpfSource struct {
 	detail  string
-	byName  bool // attach by name alone; for tests
 	counter *eventCounter
 	events  *ebpf.Map
-	lost    *ebpf.Map
+	lost    *ebpf.Map // how many events found no room: beginnings, ends
 	reader  *ringbuf.Reader
 	closers []interface{ Close() error }
 	record  ringbuf.Record
 	counted Counted
 	perCPU  []uint64
+	dropped int64 // events, of either kind, when last read
+	recent  bool  // some of these between the last two reads
 }
 
-// ringBytes is the size of the ring buffer: 20,000 events, at ten reads a
-// second 200,000 syncs a second.
-const ringBytes = 1 << 20
+// bpfOptions are what tests change.
+type bpfOptions struct {
+	ring   int  // bytes, a power of two
+	byName bool // attach by name alone
+}
+
+// bpfDefaults have room for 20,000 events: at ten reads a second, for 100,000
+// syncs a second on ext4.
+var bpfDefaults = bpfOptions{ring: 1 << 20}
 
 // recordBytes is the size of one event: time, process and thread, inode,
 // size, device, and what it is.
 const recordBytes = 8 + 8 + 8 + 8 + 4 + 4
 
-// What a record is.
-const (
-	begins = iota // an end follows
-	ends          // the end
-	stands        // by itself: the file system tells of no ends
-)
-
 // openBPF loads and attaches the programs. The error names the capability or
 // the kernel feature that is missing.
 func openBPF(files serverFiles) (Source, error) {
-	s, err := loadBPF(files, false)
+	s, err := loadBPF(files, bpfDefaults)
 	if err != nil {
 		return nil, err // not a nil *bpfSource, which is no nil Source
 	}
 	return s, nil
 }
 
-func loadBPF(files serverFiles, byName bool) (_ *bpfSource, err error) {
+func loadBPF(files serverFiles, o bpfOptions) (_ *bpfSource, err error) {
 	// 1. The file systems. Of those that hold the binlog all must tell.
 	devices := map[string][]uint64{}
 	var without []string
@@ -75,6 +76,9 @@ func loadBPF(files serverFiles, byName bool) (_ *bpfSource, err error) {
 			return nil, fmt.Errorf("%s has no sync tracepoint: ext4 and xfs have", fs)
 		}
 	}
+	if len(devices) == 0 && len(without) > 0 {
+		return nil, fmt.Errorf("none of %s has a sync tracepoint: ext4 and xfs have", strings.Join(without, ", "))
+	}
 	if len(devices) == 0 {
 		return nil, errors.New("no file of the server was found on a file system with a sync tracepoint: ext4 and xfs have one")
 	}
@@ -82,42 +86,34 @@ func loadBPF(files serverFiles, byName bool) (_ *bpfSource, err error) {
 	// 2. The kernel's types, which say where in a structure a field is.
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, fmt.Errorf("the kernel's types (BTF) cannot be read: needs a kernel built with CONFIG_DEBUG_INFO_BTF: %w", plainBPF(err))
+		return nil, fmt.Errorf("the kernel's types (BTF) cannot be read: needs a kernel built with CONFIG_DEBUG_INFO_BTF: %w", err)
 	}
 	_ = rlimit.RemoveMemlock() // refused without CAP_SYS_RESOURCE, and not needed since Linux 5.11
 
-	s := &bpfSource{byName: byName, counter: newEventCounter(files)}
+	s := &bpfSource{counter: newEventCounter(files)}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
-	if s.events, err = ebpf.NewMap(&ebpf.MapSpec{Name: "bgcstat_syncs", Type: ebpf.RingBuf, MaxEntries: ringBytes}); err != nil {
+	if s.events, err = ebpf.NewMap(&ebpf.MapSpec{Name: "bgcstat_syncs", Type: ebpf.RingBuf, MaxEntries: uint32(o.ring)}); err != nil {
 		return nil, fmt.Errorf("ring buffer: %w", plainBPF(err))
 	}
 	s.closers = append(s.closers, s.events)
-	if s.lost, err = ebpf.NewMap(&ebpf.MapSpec{Name: "bgcstat_lost", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1}); err != nil {
+	if s.lost, err = ebpf.NewMap(&ebpf.MapSpec{Name: "bgcstat_lost", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 2}); err != nil {
 		return nil, fmt.Errorf("array: %w", plainBPF(err))
 	}
 	s.closers = append(s.closers, s.lost)
 
 	// 3. A program on each tracepoint.
 	var names []string
-	for _, fs := range sortedKeys(devices) {
-		// Ends first: a beginning whose end was missed would hold up all after it.
-		for _, tp := range slices.Backward(syncTracepoints[fs]) {
-			kind := stands
-			switch {
-			case tp.end:
-				kind = ends
-			case len(syncTracepoints[fs]) > 1:
-				kind = begins
-			}
-			how, err := s.attach(tp, kind, fs, kernel, devices[fs])
+	for _, fs := range slices.Sorted(maps.Keys(devices)) {
+		for _, tp := range syncTracepoints[fs] {
+			how, err := s.attach(tp, fs, kernel, devices[fs], o.byName)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", tp.name, plainBPF(err))
 			}
-			if !tp.end {
+			if tp.kind != ends {
 				names = append(names, tp.name+how)
 			}
 		}
@@ -131,15 +127,6 @@ func loadBPF(files serverFiles, byName bool) (_ *bpfSource, err error) {
 	}
 	s.closers = append(s.closers, s.reader)
 	return s, nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // plainBPF names what a refusal is about. Kernels give EPERM for every missing
@@ -189,22 +176,21 @@ func hasCapability(bit uint) bool {
 // the tracepoint where the kernel, or the module that the file system is in,
 // has it, else by its name, which needs the fields of the kernel only. It
 // returns a word on which it was.
-func (s *bpfSource) attach(tp syncTracepoint, kind int, fs string, kernel *btf.Spec, devices []uint64) (string, error) {
+func (s *bpfSource) attach(tp syncTracepoint, fs string, kernel *btf.Spec, devices []uint64, byName bool) (how string, err error) {
 	offsets, err := findOffsets(tp, fs, kernel)
 	if err != nil {
 		return "", err
 	}
-	l, err := loadAndAttach(s.program(tp, kind, offsets, devices, true), tp.name)
-	how := ""
-	if err != nil || s.byName {
-		byName, errByName := loadAndAttach(s.program(tp, kind, offsets, devices, false), tp.name)
-		if errByName != nil {
+	var l link.Link
+	if !byName {
+		l, err = loadAndAttach(s.program(tp, offsets, devices, true), tp.name)
+	}
+	if l == nil {
+		var errByName error
+		if l, errByName = loadAndAttach(s.program(tp, offsets, devices, false), tp.name); errByName != nil {
 			return "", cmp.Or(err, errByName)
 		}
-		if l != nil {
-			l.Close()
-		}
-		l, how = byName, " by name"
+		how = " by name"
 	}
 	s.closers = append(s.closers, l)
 	return how, nil
@@ -295,7 +281,7 @@ func statDev(dev uint32) uint64 { return unix.Mkdev(dev>>20, dev&(1<<20-1)) }
 // first argument leads to, passes over file systems that are not asked for, and
 // sends a record. A typed program reads kernel memory as the verifier lets it,
 // the other by a helper.
-func (s *bpfSource) program(tp syncTracepoint, kind int, o offsets, devices []uint64, typed bool) *ebpf.ProgramSpec {
+func (s *bpfSource) program(tp syncTracepoint, o offsets, devices []uint64, typed bool) *ebpf.ProgramSpec {
 	const (
 		ctx   = asm.R6
 		inode = asm.R7
@@ -346,7 +332,7 @@ func (s *bpfSource) program(tp syncTracepoint, kind int, o offsets, devices []ui
 		asm.Mov.Reg(rec, asm.R0),
 		asm.JEq.Imm(rec, 0, "full"),
 		asm.StoreMem(rec, 32, dev, asm.Word),
-		asm.Mov.Imm(asm.R1, int32(kind)),
+		asm.Mov.Imm(asm.R1, int32(tp.kind)),
 		asm.StoreMem(rec, 36, asm.R1, asm.Word),
 		asm.FnKtimeGetNs.Call(),
 		asm.StoreMem(rec, 0, asm.R0, asm.DWord),
@@ -365,8 +351,12 @@ func (s *bpfSource) program(tp syncTracepoint, kind int, o offsets, devices []ui
 	)
 
 	// 4. No room: count what is lost.
+	key := int32(0)
+	if tp.kind == ends {
+		key = 1
+	}
 	emit(
-		asm.Mov.Imm(asm.R1, 0).WithSymbol("full"),
+		asm.Mov.Imm(asm.R1, key).WithSymbol("full"),
 		asm.StoreMem(asm.RFP, stack, asm.R1, asm.Word),
 		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, stack),
 		asm.LoadMapPtr(asm.R1, s.lost.FD()),
@@ -391,17 +381,25 @@ func (s *bpfSource) Detail() string       { return s.detail }
 
 // Read takes all events that are in the ring buffer.
 func (s *bpfSource) Read(_ context.Context, last bool) (*Counted, error) {
+	until := monotonic() // what came before has its place in the buffer
 	if err := s.drain(); err != nil {
 		return nil, err
 	}
-	s.counted.Counts, s.counted.Events = s.counter.flush(last)
-	if err := s.lost.Lookup(uint32(0), &s.perCPU); err != nil {
-		return nil, fmt.Errorf("count of lost events: %w", err)
+	var lost [2]int64
+	for key := range lost {
+		if err := s.lost.Lookup(uint32(key), &s.perCPU); err != nil {
+			return nil, fmt.Errorf("count of lost events: %w", err)
+		}
+		for _, n := range s.perCPU {
+			lost[key] += int64(n)
+		}
 	}
-	s.counted.Lost = 0
-	for _, n := range s.perCPU {
-		s.counted.Lost += int64(n)
-	}
+	// After a loss a sync that is not known to have ended may have, and must hold
+	// up none of those behind it; also where its beginning is read only now.
+	recent := lost[0]+lost[1] > s.dropped
+	s.counted.Counts, s.counted.Events = s.counter.flush(until, last || recent || s.recent)
+	s.dropped, s.recent = lost[0]+lost[1], recent
+	s.counted.Lost = lost[0]
 	return &s.counted, nil
 }
 

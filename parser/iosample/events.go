@@ -1,10 +1,18 @@
 package iosample
 
+import (
+	"cmp"
+	"slices"
+)
+
 // serverFiles is what a source needs to know of the server's files.
 type serverFiles interface {
 	// Refresh lists the files anew.
 	Refresh() error
 	Lookup(id FileID) (File, bool)
+	// Still reports whether a file is where it was: if not, another may have its
+	// id.
+	Still(f File) bool
 	// Binlog gives the newest binlog, as it is now.
 	Binlog() (File, bool)
 	Files() []File
@@ -36,9 +44,13 @@ type eventCounter struct {
 	counts []Count
 	index  map[countKey]int
 	server map[uint32]bool // thread group ids of the server
-	// ignored are files that nobody knew when they were looked for.
+
+	found map[FileID]foundFile // of the syncs that are counted now
+	known map[FileID]File      // that were counted; a deleted one is there once more
+	sizes map[countKey]int64   // of logs, at their last sync
+	// ignored are files that a Refresh did not explain.
 	ignored map[FileID]bool
-	reads   int
+	flushes int
 
 	// queue holds syncs from the oldest on that has not ended, in the order in
 	// which they began: first is the number of queue[0].
@@ -55,14 +67,20 @@ type countKey struct {
 	name string
 }
 
+// foundFile is what is known of a synced file; no class is nothing.
+type foundFile struct {
+	File
+	sure bool // it is where it was, so that no other file has its inode
+}
+
 type queuedSync struct {
 	event SyncEvent
 	done  bool // it ended, or its end was lost
 }
 
-// leastBinlog is shorter than any binlog is when it is first synced: a magic
-// number and a format event.
-const leastBinlog = 80
+// leastLog is shorter than any log is when it is first synced: a magic number and
+// a format event.
+var leastLog int64 = 80 // not constant, since tests write shorter ones
 
 // Bounds on what waits: syncs that last so long are rare, and lost ends must
 // hold up nothing for ever.
@@ -74,6 +92,7 @@ const (
 func newEventCounter(files serverFiles) *eventCounter {
 	return &eventCounter{
 		files: files, index: map[countKey]int{}, server: map[uint32]bool{},
+		found: map[FileID]foundFile{}, known: map[FileID]File{}, sizes: map[countKey]int64{},
 		ignored: map[FileID]bool{}, open: map[uint32]int{},
 	}
 }
@@ -81,94 +100,39 @@ func newEventCounter(files serverFiles) *eventCounter {
 // add takes the next event. Those of a thread come in their order.
 func (c *eventCounter) add(e rawEvent) { c.raw = append(c.raw, e) }
 
-// flush counts what was added and returns all counts, and the syncs that have
-// ended and before which none is under way, with their latency. Both hold until
-// the next call. With all set it returns those under way too.
-func (c *eventCounter) flush(all bool) ([]Count, []SyncEvent) {
-	// 1. The newest binlog, whose name may be that of an inode used before.
-	binlog, haveBinlog := c.files.Binlog()
-	if c.reads++; c.reads%100 == 0 {
-		clear(c.ignored)
-	}
+// flush counts what was added and happened up to a time, up to which all must
+// have been added. It returns all counts, and the syncs that have ended and
+// before which none is under way, with their latency, by rising time. Both hold
+// until the next call. With all set it returns those under way too.
+func (c *eventCounter) flush(until int64, all bool) ([]Count, []SyncEvent) {
+	// 1. Processors take their time and their place in the buffer in no common
+	// order.
+	slices.SortStableFunc(c.raw, func(a, b rawEvent) int { return cmp.Compare(a.mono, b.mono) })
+	n, _ := slices.BinarySearchFunc(c.raw, until, func(e rawEvent, until int64) int {
+		if e.mono <= until {
+			return -1
+		}
+		return 1
+	})
 
-	// 2. Whose the syncs are. A process is the server from its first sync of a
-	// known file on, also of what stands before that in this batch.
-	refreshed := false
-	for i := range c.raw {
-		e := &c.raw[i]
-		if e.end || c.server[e.tgid] && c.ignored[e.file] {
-			continue
-		}
-		f, ok := c.files.Lookup(e.file)
-		if !ok && !refreshed && !c.ignored[e.file] {
-			refreshed = true
-			_ = c.files.Refresh() // what cannot be listed stays unknown
-			f, ok = c.files.Lookup(e.file)
-		}
-		switch {
-		case ok:
-			delete(c.ignored, e.file)
-			if f.Class != Other {
-				c.server[e.tgid] = true
-			}
-		case len(c.ignored) < maxIgnored:
-			c.ignored[e.file] = true
+	// 2. Count, and pair.
+	binlog, haveBinlog := c.files.Binlog() // first: it brings Lookup up to date
+	c.resolve(c.raw[:n])
+	for i := range c.raw[:n] {
+		if e := &c.raw[i]; e.end {
+			c.end(e)
+		} else {
+			c.begin(e)
 		}
 	}
+	c.raw = slices.Delete(c.raw, 0, n)
 
-	// 3. Count, and pair.
-	for i := range c.raw {
-		e := &c.raw[i]
-		if e.end {
-			if no, ok := c.open[e.tid]; ok {
-				delete(c.open, e.tid)
-				if no >= c.first {
-					q := &c.queue[no-c.first]
-					q.done = true
-					if q.event.File == e.file {
-						q.event.Latency = e.mono - q.event.Mono
-					}
-				}
-			}
-			continue
-		}
-		f, ok := c.files.Lookup(e.file)
-		if ok && f.Class == Binlog && e.size < leastBinlog {
-			// The inode was another file's before, such as an index's, which is
-			// replaced at each rotation.
-			f = File{Class: Unattributed}
-		}
-		if !ok {
-			if !c.server[e.tgid] {
-				continue
-			}
-			f = File{Class: Unattributed}
-		}
-		n := c.count(f)
-		n.Syncs++
-		if f.Class == Binlog || f.Class == Relay {
-			n.Size = e.size
-		}
-		if no, ok := c.open[e.tid]; ok && no >= c.first {
-			c.queue[no-c.first].done = true // its end was lost
-		}
-		if e.endFollows {
-			c.open[e.tid] = c.first + len(c.queue)
-		}
-		c.queue = append(c.queue, queuedSync{done: !e.endFollows, event: SyncEvent{
-			Mono: e.mono, File: e.file, Class: f.Class, Name: f.Name, Size: e.size, TID: int(e.tid),
-		}})
-	}
-	c.raw = c.raw[:0]
-
-	// 4. What has ended, in order.
+	// 3. What has ended, in order.
 	c.out = c.out[:0]
-	n := 0
-	for n < len(c.queue) && (all || c.queue[n].done || len(c.queue)-n > maxQueue) {
+	for n = 0; n < len(c.queue) && (all || c.queue[n].done || len(c.queue)-n > maxQueue); n++ {
 		c.out = append(c.out, c.queue[n].event)
-		n++
 	}
-	c.queue = append(c.queue[:0], c.queue[n:]...)
+	c.queue = slices.Delete(c.queue, 0, n)
 	c.first += n
 	if haveBinlog {
 		k := c.count(binlog)
@@ -177,7 +141,131 @@ func (c *eventCounter) flush(all bool) ([]Count, []SyncEvent) {
 	return c.counts, c.out
 }
 
-// count finds the count of a file, or begins it.
+// resolve finds the files that were synced, and the processes that are the
+// server: also what these did before that showed.
+func (c *eventCounter) resolve(events []rawEvent) {
+	if c.flushes++; c.flushes%100 == 0 {
+		clear(c.ignored)
+	}
+	clear(c.found)
+	for i := range events {
+		e := &events[i]
+		if _, done := c.found[e.file]; !e.end && !done {
+			c.found[e.file] = c.find(e.file)
+		}
+	}
+	c.recognize(events)
+
+	// Listing the files is dear: not for what others sync.
+	refresh := false
+	for i := range events {
+		e := &events[i]
+		f := c.found[e.file]
+		if e.end || f.sure || c.ignored[e.file] || f.Class == "" && !c.server[e.tgid] {
+			continue
+		}
+		refresh = true
+		if len(c.ignored) < maxIgnored {
+			c.ignored[e.file] = true
+		}
+	}
+	if refresh {
+		_ = c.files.Refresh() // what cannot be listed stays as it is
+		for id, f := range c.found {
+			if f.sure {
+				continue
+			}
+			now := c.find(id)
+			if now.Class == "" {
+				// Perhaps it was deleted since it was synced. The next that has its
+				// inode will be another.
+				if now.File = f.File; now.Class == "" {
+					now.File = c.known[id]
+				}
+				if now.Class != "" {
+					delete(c.ignored, id)
+				}
+				delete(c.known, id)
+			}
+			c.found[id] = now
+		}
+		c.recognize(events)
+	}
+	for id, f := range c.found {
+		if f.sure {
+			delete(c.ignored, id)
+			c.known[id] = f.File
+		}
+	}
+}
+
+func (c *eventCounter) find(id FileID) foundFile {
+	f, ok := c.files.Lookup(id)
+	return foundFile{f, ok && c.files.Still(f)}
+}
+
+// recognize takes the processes that synced a known file for the server.
+func (c *eventCounter) recognize(events []rawEvent) {
+	for i := range events {
+		if e := &events[i]; !e.end {
+			if f := c.found[e.file]; f.sure && f.Class != Other {
+				c.server[e.tgid] = true
+			}
+		}
+	}
+}
+
+// begin counts a sync.
+func (c *eventCounter) begin(e *rawEvent) {
+	if no, ok := c.open[e.tid]; ok && no >= c.first {
+		c.queue[no-c.first].done = true // its end was lost
+	}
+	delete(c.open, e.tid)
+	f := c.found[e.file]
+	if !f.sure {
+		if !c.server[e.tgid] {
+			return
+		}
+		if f.Class == "" {
+			f.Class = Unattributed
+		}
+	}
+	isLog := f.Class == Binlog || f.Class == Relay
+	key := countKey{f.ID, f.Name}
+	if isLog && (e.size < leastLog || !f.sure && e.size < c.sizes[key]) {
+		// Logs only grow: this is of a file that had its inode since, and is gone, or
+		// had it before, as an index that is replaced at each rotation.
+		f.File, isLog = File{Class: Unattributed}, false
+	}
+	n := c.count(f.File)
+	n.Syncs++
+	if isLog {
+		n.Size, c.sizes[key] = e.size, e.size
+	}
+	if e.endFollows {
+		c.open[e.tid] = c.first + len(c.queue)
+	}
+	c.queue = append(c.queue, queuedSync{done: !e.endFollows, event: SyncEvent{
+		Mono: e.mono, File: e.file, Class: f.Class, Name: f.Name, Size: e.size, TID: int(e.tid),
+	}})
+}
+
+// end gives the thread's sync its latency.
+func (c *eventCounter) end(e *rawEvent) {
+	no, ok := c.open[e.tid]
+	delete(c.open, e.tid)
+	if !ok || no < c.first {
+		return
+	}
+	q := &c.queue[no-c.first]
+	q.done = true
+	if q.event.File == e.file { // else it is the end of one whose beginning was lost
+		q.event.Latency = e.mono - q.event.Mono
+	}
+}
+
+// count finds the count of a file, or begins it. Unattributed files have one
+// together.
 func (c *eventCounter) count(f File) *Count {
 	key := countKey{f.ID, f.Name}
 	i, ok := c.index[key]

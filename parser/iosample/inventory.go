@@ -146,6 +146,13 @@ func (v *Inventory) Lookup(id FileID) (File, bool) {
 	return f, ok
 }
 
+// Still reports whether a file is where it was. When it was deleted or renamed,
+// another may have its ID.
+func (v *Inventory) Still(f File) bool {
+	fi, err := os.Stat(f.Path)
+	return err == nil && fileID(fi) == f.ID
+}
+
 // Files gives all files known, by class, in the order of [Classes], and name.
 func (v *Inventory) Files() []File {
 	all := make([]File, 0, len(v.files))

@@ -38,6 +38,11 @@ func (d *dirFiles) Lookup(id FileID) (File, bool) {
 	return d.files[i], true
 }
 
+func (d *dirFiles) Still(f File) bool {
+	var st unix.Stat_t
+	return unix.Stat(f.Path, &st) == nil && statID(&st) == f.ID
+}
+
 // Binlog gives the binlog of the highest number, as it is now.
 func (d *dirFiles) Binlog() (File, bool) {
 	if d.Refresh() != nil {
@@ -63,7 +68,7 @@ func (d *dirFiles) Refresh() error {
 		switch {
 		case f.Name == "stray":
 			continue
-		case strings.HasPrefix(f.Name, "binlog."):
+		case strings.HasPrefix(f.Name, "binlog.") && numbered.MatchString(f.Name):
 			f.Class = Binlog
 		case strings.HasPrefix(f.Name, "ib_logfile"):
 			f.Class = Redo
@@ -148,18 +153,6 @@ func counts(t *testing.T, s Source) map[string]int64 {
 		t.Errorf("failed: %v", c.Failed)
 	}
 	return byName(c.Counts)
-}
-
-func byName(counts []Count) map[string]int64 {
-	m := map[string]int64{}
-	for _, c := range counts {
-		name := c.Name
-		if name == "" {
-			name = string(c.Class)
-		}
-		m[name] += c.Syncs
-	}
-	return m
 }
 
 func expect(t *testing.T, got, want map[string]int64) {

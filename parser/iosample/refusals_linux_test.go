@@ -1,12 +1,17 @@
 package iosample
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"bgcstat/parser/servertest"
 )
 
 // A refusal names what is missing, on one line. Each row runs as somebody who
@@ -124,6 +129,134 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withTracefs mounts tracefs where it belongs, for root alone as it is by
+// default.
+func withTracefs() error {
+	if err := leaveTracefs(); err != nil {
+		return err
+	}
+	return unix.Mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, "")
+}
+
+func withoutBTF() error {
+	return errors.Join(withTracefs(), unix.Mount("tmpfs", "/sys/kernel/btf", "tmpfs", 0, ""))
+}
+
+func withHidepid() error {
+	return errors.Join(withTracefs(), unix.Mount("proc", "/proc", "proc", 0, "hidepid=2"))
+}
+
+// The matrix: who lacks what, what he is told of each source, and which takes
+// over.
+func TestRefusalMatrix(t *testing.T) {
+	needRoot(t)
+	mysql := servertest.Start(t, servertest.MySQL97)
+	// The directory above is closed to others; that of the data is not.
+	if err := errors.Join(os.Chmod(filepath.Dir(mysql.DataDir), 0o755), os.Chmod(mysql.DataDir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	root := target{pid: mysql.PID} // a server of the user root
+	connected, directory := root, root
+	connected.socket, directory.dir = mysql.Socket, mysql.DataDir
+	own := target{pid: startWriter(t, publicDir(t), writerOptions{UID: nobody}).PID}
+
+	// The kernel goes by its own value, which is 2 unless a distribution has
+	// more; what 3 does to a message shows everywhere.
+	paranoid := ownRights().paranoid
+	fake := filepath.Join(t.TempDir(), "3")
+	if err := os.WriteFile(fake, []byte("3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	withParanoid3 := func() error {
+		return errors.Join(withTracefs(), unix.Mount(fake, "/proc/sys/kernel/perf_event_paranoid", "", unix.MS_BIND, ""))
+	}
+
+	const (
+		bpf, perfmon, dac, ptrace = unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_PTRACE
+
+		byBPF    = "bpf counts ext4_sync_file_enter"
+		byFile   = "perf counts ext4:ext4_sync_file_enter"
+		byCall   = "perf counts system calls fsync and fdatasync"
+		byStatus = "status counts performance_schema file_summary_by_instance COUNT_MISC (opens and seeks too), Innodb_os_log_fsyncs"
+		byProc   = "proc counts no syncs: flushes of the disk and growth of the binlog"
+
+		noBPF        = "bpf: ring buffer: operation not permitted: needs CAP_BPF"
+		noBPFPerfmon = noBPF + " and CAP_PERFMON"
+		noPerfmon    = "bpf: ext4_sync_file_exit: operation not permitted: needs CAP_PERFMON"
+		noConnection = "status: no connection to the server: give --host, --socket or --user"
+		noTracefs    = "perf: tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing (mounting it here: operation not permitted)"
+		closed       = "/id: permission denied: needs CAP_DAC_READ_SEARCH, or a tracefs mounted with gid=65534,mode=0750"
+		closedFiles  = "perf: /sys/kernel/tracing/events/ext4/ext4_sync_file_enter" + closed
+		closedCalls  = closedFiles + "; /sys/kernel/tracing/events/syscalls/sys_enter_fsync" + closed
+		noProcess    = closedFiles + "; system calls: the server's process is not known"
+	)
+	notOwn := fmt.Sprintf("/proc/%[1]d/fd: permission denied: needs the server's own user, or CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH; data directory: /proc/%[1]d/cwd: permission denied: needs the server's own user, or CAP_SYS_PTRACE", mysql.PID)
+	hidden := fmt.Sprintf("process %d: no such process, or hidden by hidepid", mysql.PID)
+	unknown := func(why string) []string {
+		return []string{"bpf: the server's files are not known: " + why, "perf: the server's files are not known: " + why}
+	}
+	// calls is of one who may count no files: system calls, or on a kernel whose
+	// own value is above 2 nothing.
+	calls := func(bpf string, pid, shown int) []string {
+		denied := func(event string) string {
+			level := 0
+			if shown > 2 {
+				level = 2
+			}
+			return fmt.Sprintf("perf_event_open %s: permission denied: needs CAP_PERFMON, or kernel.perf_event_paranoid at most %d (it is %d)", event, level, shown)
+		}
+		files := denied("ext4:ext4_sync_file_enter")
+		if paranoid > 2 {
+			return []string{bpf, "perf: " + files + "; " + denied(fmt.Sprint("syscalls:sys_enter_fsync of process ", pid)), noConnection, byProc}
+		}
+		return []string{bpf, "perf by file: " + files, byCall}
+	}
+
+	for _, row := range []struct {
+		name   string
+		who    as
+		target target
+		want   []string
+	}{
+		{"root", as{All: true}, root, []string{byBPF}},
+		{"no BTF", as{All: true, Mounts: withoutBTF}, root, []string{"bpf: the kernel's types (BTF) cannot be read: needs a kernel built with CONFIG_DEBUG_INFO_BTF: no BTF found for kernel version " + Host{}.Kernel() + ": not supported", byFile}},
+
+		{"no CAP_BPF", as{Caps: []uintptr{perfmon, dac, ptrace}, Mounts: withTracefs}, root, []string{noBPF, byFile}},
+		{"no CAP_PERFMON", as{Caps: []uintptr{bpf, dac, ptrace}, Mounts: withTracefs}, root, calls(noPerfmon, mysql.PID, paranoid)},
+		{"a user with all that bpf needs", as{UID: nobody, Caps: []uintptr{bpf, perfmon, dac, ptrace}}, root, []string{byBPF}},
+
+		{"ordinary user", as{UID: nobody, Mounts: withTracefs}, own, []string{noBPFPerfmon, closedCalls, noConnection, byProc}},
+		{"ordinary user, tracefs open to him", as{UID: nobody, Caps: []uintptr{dac}, Mounts: withTracefs}, own, calls(noBPFPerfmon, own.pid, paranoid)},
+		{"perf_event_paranoid 3", as{UID: nobody, Caps: []uintptr{dac}, Mounts: withParanoid3}, own, calls(noBPFPerfmon, own.pid, 3)},
+
+		{"no CAP_BPF, no tracefs", as{Caps: []uintptr{perfmon, dac, ptrace}, NoTracefs: true}, root, []string{noBPF, noTracefs, noConnection, byProc}},
+		{"no CAP_BPF, no tracefs, connected", as{Caps: []uintptr{perfmon, dac, ptrace}, NoTracefs: true}, connected, []string{noBPF, noTracefs, byStatus}},
+		{"no tracefs", as{UID: nobody, Caps: []uintptr{bpf, perfmon, dac, ptrace}, NoTracefs: true}, root, []string{byBPF}},
+
+		{"another user's", as{UID: nobody, Mounts: withTracefs}, root, []string{"error: " + notOwn}},
+		{"another user's, directory given", as{UID: nobody, Mounts: withTracefs}, directory, []string{noBPFPerfmon, closedCalls, noConnection, byProc}},
+		{"another user's, connected", as{UID: nobody, Mounts: withTracefs}, connected, append(unknown(notOwn), byStatus)},
+
+		{"hidepid=2", as{UID: nobody, Mounts: withHidepid}, root, []string{"error: " + hidden}},
+		{"hidepid=2, directory given", as{UID: nobody, Mounts: withHidepid}, directory, []string{noBPFPerfmon, noProcess, noConnection, byProc}},
+		{"hidepid=2, connected", as{UID: nobody, Mounts: withHidepid}, connected, append(unknown(hidden), byStatus)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := runAs(t, row.who, "open", "IOSAMPLE_PID="+strconv.Itoa(row.target.pid), "IOSAMPLE_DIR="+row.target.dir, "IOSAMPLE_SOCKET="+row.target.socket)
+			if want := strings.Join(row.want, "\n"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// target is the server that a row of the matrix samples, and what is given of
+// it.
+type target struct {
+	pid         int
+	dir, socket string
 }
 
 // What the kernel of this machine cannot be made to say.

@@ -1,13 +1,11 @@
 package iosample
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,38 +20,23 @@ import (
 
 const nobody = 65534
 
-// hostChild names what this program does when a test has started it once more.
-const hostChild = "BGCSTAT_HOST_CHILD"
-
-// TestHostChild is the body of the processes that tests start: with fewer
-// rights, or as a server to look at.
-func TestHostChild(t *testing.T) {
-	switch what := os.Getenv(hostChild); what {
-	case "":
-	case "look":
-		look()
-	case "change user":
-		if err := errors.Join(syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
-			t.Fatal(err)
-		}
-		ready()
-	case "contained":
-		if err := contained(); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Fatalf("%s=%q", hostChild, what)
+// changeUserChild gives up being root.
+func changeUserChild() error {
+	if err := errors.Join(syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
+		return err
 	}
+	return ready()
 }
 
 // ready says so to the parent and waits until that has seen enough.
-func ready() {
+func ready() error {
 	fmt.Fprintln(os.Stdout, "ready")
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
-// look prints a line for each thing that can be known of the process PID.
-func look() {
+// lookChild prints a line for each thing that can be known of the process PID.
+func lookChild() error {
 	h := Host{Root: os.Getenv("ROOT")}
 	pid, _ := strconv.Atoi(os.Getenv("PID"))
 	port, _ := strconv.Atoi(os.Getenv("PORT"))
@@ -88,31 +71,15 @@ func look() {
 			say(what+" refused", r, nil)
 		}
 	}
-}
-
-// child is this program once more.
-func startHostChild(what string, env ...string) *exec.Cmd {
-	// The link works where the directory of the program is closed to a user.
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestHostChild$")
-	cmd.Env = append(append(os.Environ(), hostChild+"="+what), env...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd
+	return nil
 }
 
 // looked runs a child that looks, as the user nobody with these capabilities, and
 // gives what it printed.
 func looked(t *testing.T, caps []uintptr, env ...string) map[string][]string {
 	t.Helper()
-	cmd := startHostChild("look", env...)
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-	cmd.SysProcAttr.AmbientCaps = caps
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	said := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(runAs(t, as{UID: nobody, Caps: caps}, "look", env...)) {
 		if what, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.HasPrefix(what, "@") {
 			said[what[1:]] = append(said[what[1:]], value)
 		}
@@ -120,45 +87,19 @@ func looked(t *testing.T, caps []uintptr, env ...string) map[string][]string {
 	return said
 }
 
-// begin starts a child that says when it is ready, and ends it with the test.
-func begin(t *testing.T, cmd *exec.Cmd) int {
+// begin starts a child that says when it is ready.
+func begin(t *testing.T, who as, name string, env ...string) int {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	c := startAs(t, who, name, env...)
+	if said := c.line(t); said != "ready" {
+		t.Fatalf("child said %q", said)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		_ = cmd.Wait()
-	})
-	said, err := bufio.NewReader(out).ReadString('\n')
-	if said != "ready\n" {
-		t.Fatalf("child said %q, %v", said, err)
-	}
-	return cmd.Process.Pid
-}
-
-func needsRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("needs root")
-	}
-	t.Skip("needs root")
+	return c.cmd.Process.Pid
 }
 
 // An ordinary user is told what is missing, and with that it works.
 func TestRights(t *testing.T) {
-	needsRoot(t)
+	needRoot(t)
 	s := servertest.Start(t, servertest.MySQL97)
 	// The directory above is closed to others; that of the data is not.
 	if err := errors.Join(os.Chmod(filepath.Dir(s.DataDir), 0o755), os.Chmod(s.DataDir, 0o755)); err != nil {
@@ -252,8 +193,8 @@ func TestRights(t *testing.T) {
 // A server that root started and that then changed its user is closed to that
 // user, who must not be told to become himself.
 func TestRightsOfChangedUser(t *testing.T) {
-	needsRoot(t)
-	pid := begin(t, startHostChild("change user"))
+	needRoot(t)
+	pid := begin(t, as{All: true}, "change user")
 	said := looked(t, nil, "PID="+strconv.Itoa(pid), "PORT=1")
 	want := fmt.Sprintf("error: /proc/%d/io: permission denied: the process changed its user, so that even this one needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH", pid)
 	if got := said["io"]; !slices.Equal(got, []string{want}) {
@@ -261,9 +202,9 @@ func TestRightsOfChangedUser(t *testing.T) {
 	}
 }
 
-// contained acts as a server with mounts, a network and process numbers of its
+// containedChild acts as a server with mounts, a network and process numbers of its
 // own.
-func contained() error {
+func containedChild() error {
 	dir := os.Getenv("DATADIR")
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
@@ -297,13 +238,12 @@ func contained() error {
 		}
 		defer l.Close()
 	}
-	ready()
-	return nil
+	return ready()
 }
 
 // A container is looked into from outside, where no path means the same.
 func TestContained(t *testing.T) {
-	needsRoot(t)
+	needRoot(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -321,10 +261,8 @@ func TestContained(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 
-	cmd := startHostChild("contained", "DATADIR="+dir, "PORT="+strconv.Itoa(port))
-	cmd.Args[0] = "mysqld"
-	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID
-	pid := begin(t, cmd)
+	who := as{All: true, Name: "mysqld", Namespaces: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID}
+	pid := begin(t, who, "contained", "DATADIR="+dir, "PORT="+strconv.Itoa(port))
 
 	var h Host
 	if got, err := h.FindByPort(port); err != nil || got != pid {

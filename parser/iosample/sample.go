@@ -85,7 +85,7 @@ type Counted struct {
 	// Unattributed syncs have neither name nor ID.
 	Counts []Count
 	Events []SyncEvent // since the last call, by rising time; from sources that have them
-	Lost   int64       // events that the kernel dropped since the source was opened
+	Lost   int64       // syncs whose events the kernel dropped since the source was opened, of all programs
 	// Failed says what could not be counted this time; the counts are those
 	// of before then.
 	Failed error

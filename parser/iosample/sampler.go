@@ -52,7 +52,8 @@ type Sampler struct {
 	known     Settings
 	askedAt   int64 // when the settings were read, CLOCK_MONOTONIC
 	samples   int
-	began     int64 // the first sample, CLOCK_MONOTONIC
+	lost      int64 // as the last sample had it
+	reopen    bool  // the source is that of a process before a restart
 	histogram map[Class]*hdrhistogram.Histogram
 
 	io, stat, stats held // /proc/PID/io, /proc/PID/stat, /proc/diskstats
@@ -172,17 +173,20 @@ func (s *Sampler) find() error {
 	if err != nil {
 		return err
 	}
-	s.process = p
-	inv, err := NewInventory(s.config.Host, s.target())
-	if err != nil {
-		return err
-	}
-	if s.files == nil {
+	target := s.target()
+	target.PID = pid
+	inv, err := NewInventory(s.config.Host, target)
+	switch {
+	case err != nil && s.files != nil:
+		return err // after a restart: it is looked for again
+	case err != nil:
+	case s.files == nil:
 		s.files = &liveFiles{inv, s.config.Host, map[uint64]string{}}
-	} else {
+	default:
 		s.files.Inventory = inv // for the source, too
 	}
-	return nil
+	s.process = p
+	return err
 }
 
 // open tries the sources in their order.
@@ -261,7 +265,8 @@ func (s *Sampler) Close() error {
 }
 
 // Sample takes a sample, the last one where last is set. Its syncs are of all
-// classes, from sources with events. What it returns holds until the next call.
+// classes, from sources with events; the first has none, since the trace begins
+// with it. What it returns holds until the next call.
 // The error is ErrGone where the server has ended and is not looked for, with the
 // last sample; any other has none.
 func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
@@ -270,38 +275,32 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 	last = last || gone
 
 	// 2. Counts first, then sizes and all else.
-	if s.samples == 0 {
-		_, s.began = clocks()
-	}
-	counted, err := s.source.Read(ctx, last)
+	// Syncs under way at the first sample are in its counts, and so they are not
+	// in the trace.
+	first := s.samples == 0
+	counted, err := s.source.Read(ctx, last || first)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		gap = cmp.Or(gap, err.Error())
-		counted = &Counted{}
+		counted = &Counted{Lost: s.lost}
 	}
+	s.lost = counted.Lost
 	if counted.Failed != nil {
 		gap = cmp.Or(gap, counted.Failed.Error())
 	}
 	wall, mono := clocks()
-	// The first sample is where the trace begins: the size of the log in it is
-	// as of when its syncs were read. Those that began before may end after.
-	if s.samples == 0 {
-		counted.Events = nil
-	}
-	n := 0
-	for n < len(counted.Events) && counted.Events[n].Mono < s.began {
-		n++
-	}
-	counted.Events = counted.Events[n:]
-	v := &Interval{Syncs: counted.Events, Sample: &Sample{
+	v := &Interval{Sample: &Sample{
 		Time: wall.UTC().Truncate(time.Microsecond), Mono: mono,
 		PID: s.process.PID, StartTicks: s.process.StartTicks, Lost: counted.Lost, Gap: gap,
 	}}
+	if !first {
+		v.Syncs = counted.Events
+	}
 
 	// 3. The files that changed.
-	all := last || s.samples == 0
+	all := last || first
 	s.samples++
 	for _, c := range joinRedo(counted.Counts) {
 		key := keyOf(c)
@@ -454,34 +453,38 @@ func (s *Sampler) same() bool {
 // restarted looks whether the process is still the same, and else for the one
 // that took its place. gap says what could not be counted meanwhile.
 func (s *Sampler) restarted(ctx context.Context) (gap string, gone bool) {
-	if s.config.Find == nil || s.process.PID != 0 && s.same() {
-		return "", false
-	}
-	if s.process.PID == 0 && s.header.PID == 0 {
+	if s.process.PID == 0 {
 		return "", false // never found: its files are all there is
 	}
-	if s.config.Once {
-		return "the server has ended", true
+	if !s.same() {
+		if s.config.Once {
+			return "the server has ended", true
+		}
+		if err := s.find(); err != nil {
+			return "the server is gone: " + err.Error(), false
+		}
+		if s.source.Name() == "bpf" || s.source.Name() == "status" {
+			return "the server was restarted", false // these go on by themselves
+		}
+		s.reopen = true
 	}
-	if err := s.find(); err != nil {
-		return "the server is gone: " + err.Error(), false
+	if !s.reopen {
+		return "", false
 	}
-	if s.source.Name() == "bpf" || s.source.Name() == "status" {
-		return "the server was restarted", false // these go on by themselves
-	}
-	counted, err := s.source.Read(ctx, true)
-	if err == nil {
+	// What the old source still counts is kept when there is a new one.
+	base := maps.Clone(s.last)
+	if counted, err := s.source.Read(ctx, true); err == nil {
 		for _, c := range joinRedo(counted.Counts) {
 			key := keyOf(c)
 			c.Syncs += s.base[key].Syncs
-			s.base[key] = c
+			base[key] = c
 		}
 	}
 	source, err := s.openOne(ctx, s.source.Name(), nil)
 	if err != nil {
-		return "the server was restarted: " + err.Error(), false
+		return "the server was restarted: " + err.Error(), false // it is tried again
 	}
 	s.source.Close()
-	s.source = source
+	s.source, s.base, s.reopen = source, base, false
 	return "the server was restarted", false
 }

@@ -60,11 +60,8 @@ func openStatus(ctx context.Context, server Server) (*statusSource, error) {
 		return nil, err
 	}
 	s.mariadb = strings.Contains(strings.ToLower(v["version"]), "mariadb")
-	if _, aurora := v["aurora_version"]; aurora {
-		return nil, errors.New("this is Aurora: it has no local fsync, its storage writes the log, so there is nothing to count or to save")
-	}
-	if v["log_bin"] == "OFF" {
-		return nil, errors.New("the server writes no binlog (log_bin=OFF)")
+	if err := nothingToCount(v); err != nil {
+		return nil, err
 	}
 	var why error
 	if v["performance_schema"] == "ON" {
@@ -96,6 +93,17 @@ func openStatus(ctx context.Context, server Server) (*statusSource, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// nothingToCount says why a server with these settings syncs no binlog.
+func nothingToCount(settings map[string]string) error {
+	if _, aurora := settings["aurora_version"]; aurora {
+		return errors.New("this is Aurora: it has no local fsync, its storage writes the log, so there is nothing to count or to save")
+	}
+	if settings["log_bin"] == "OFF" {
+		return errors.New("the server writes no binlog (log_bin=OFF)")
+	}
+	return nil
 }
 
 const filesQuery = `SELECT EVENT_NAME, FILE_NAME, COUNT_MISC, SUM_TIMER_MISC FROM performance_schema.file_summary_by_instance

@@ -47,9 +47,9 @@ type Refusal struct {
 // its variables, such as "sync_binlog": "1".
 type Settings map[string]string
 
-// Sample is the counters at one moment. Syncs, WChar and the like are
-// cumulative since the trace began, so that a sample that is lost costs
-// resolution only.
+// Sample is the counters at one moment. Syncs, Lost and Latency are cumulative
+// since the source was opened, so that a sample that is lost costs resolution
+// only.
 type Sample struct {
 	Time       time.Time `json:"t"`
 	Mono       int64     `json:"mono_ns"` // CLOCK_MONOTONIC
@@ -59,10 +59,10 @@ type Sample struct {
 	// the first and the last sample have all.
 	Files []Count `json:"files"`
 	// What /proc says beside the source, nil where it cannot be read.
-	WChar         *int64 `json:"wchar,omitempty"`          // bytes given to write calls
-	SysCW         *int64 `json:"syscw,omitempty"`          // write calls
+	WChar         *int64 `json:"wchar,omitempty"`          // bytes given to write calls since the process was started
+	SysCW         *int64 `json:"syscw,omitempty"`          // write calls since then
 	DeviceFlushes *int64 `json:"device_flushes,omitempty"` // of the header's device, by all programs; as the kernel has it
-	Lost          int64  `json:"lost"`                     // events that the kernel dropped
+	Lost          int64  `json:"lost"`                     // syncs whose events the kernel dropped, of all programs
 	// Status has counters of the server, as it has them.
 	Status   map[string]int64 `json:"status,omitempty"`
 	Latency  []Latency        `json:"latency,omitempty"`  // by class, of all syncs so far
@@ -104,6 +104,7 @@ type Writer struct {
 	w   io.Writer
 	buf bytes.Buffer
 	enc *json.Encoder
+	err error // the first; behind a torn line nothing could be read
 }
 
 // NewWriter writes the header to w.
@@ -123,7 +124,8 @@ func NewWriter(w io.Writer, h *Header) (*Writer, error) {
 }
 
 // Write appends an interval, in one write. After an error what was written
-// before is whole but perhaps for its last line, which readers pass over.
+// before is whole but perhaps for its last line, which readers pass over, and
+// nothing more is written.
 func (t *Writer) Write(v *Interval) error {
 	for i := range v.Syncs {
 		s := &v.Syncs[i]
@@ -151,9 +153,11 @@ func (t *Writer) Write(v *Interval) error {
 }
 
 func (t *Writer) flush() error {
-	defer t.buf.Reset()
-	_, err := t.w.Write(t.buf.Bytes())
-	return err
+	if t.err == nil {
+		_, t.err = t.w.Write(t.buf.Bytes())
+	}
+	t.buf.Reset()
+	return t.err
 }
 
 // Errors of a trace.
@@ -179,20 +183,29 @@ type Reader struct {
 
 	lines *bufio.Scanner
 	line  int
-	names map[uint64]string // of binlogs, by inode
+	names map[uint64]namedSize // of binlogs, by inode
 	err   error
+}
+
+// namedSize is a file's name, "" for none, and its size when it was last seen.
+type namedSize struct {
+	name string
+	size int64
 }
 
 // NewReader reads the header from r. An error wraps ErrNotTrace or
 // ErrTraceVersion where what was read is the cause.
 func NewReader(r io.Reader) (*Reader, error) {
-	t := &Reader{lines: bufio.NewScanner(r), names: map[uint64]string{}}
+	t := &Reader{lines: bufio.NewScanner(r), names: map[uint64]namedSize{}}
 	t.lines.Buffer(make([]byte, 64<<10), maxLine)
 	if !t.lines.Scan() {
-		if err := t.lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		switch err := t.lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, fmt.Errorf("%w: the first line is longer than %d bytes", ErrNotTrace, maxLine)
+		case err != nil:
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: no line to read", ErrNotTrace)
+		return nil, fmt.Errorf("%w: it is empty", ErrNotTrace)
 	}
 	t.line = 1
 	var version struct {
@@ -205,7 +218,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("%w: got %d, want %d", ErrTraceVersion, *version.N, TraceVersion)
 	}
 	if err := json.Unmarshal(t.lines.Bytes(), &t.Header); err != nil {
-		return nil, fmt.Errorf("%w: header: %w", ErrNotTrace, err)
+		return nil, fmt.Errorf("%w: header: %w", ErrNotTrace, plainJSON(err))
 	}
 	return t, nil
 }
@@ -227,7 +240,7 @@ func (t *Reader) Next() (*Interval, error) {
 			Sample
 		}
 		if err := json.Unmarshal(t.lines.Bytes(), &line); err != nil {
-			bad := fmt.Errorf("line %d: %w", t.line, err)
+			bad := fmt.Errorf("line %d: %w", t.line, plainJSON(err))
 			if t.lines.Scan() { // not the last line
 				return t.end(v, bad)
 			}
@@ -247,6 +260,9 @@ func (t *Reader) Next() (*Interval, error) {
 			continue // a kind of line that a later bgcstat may add
 		}
 		v.Sample = &line.Sample
+		if v.Sample.Mono < 0 || v.Sample.Lost < 0 {
+			return t.end(&Interval{Syncs: v.Syncs}, fmt.Errorf("line %d: a number is below 0", t.line))
+		}
 		for i := range v.Sample.Files {
 			if f := &v.Sample.Files[i]; f.Syncs < 0 || f.Size < 0 {
 				return t.end(&Interval{Syncs: v.Syncs}, fmt.Errorf("line %d: file %q: a number is below 0", t.line, f.Name))
@@ -269,6 +285,18 @@ func (t *Reader) Next() (*Interval, error) {
 	return t.end(v, err)
 }
 
+// plainJSON names the field that is of another type, and none of Go's types.
+func plainJSON(err error) error {
+	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case !ok:
+		return err
+	case e.Field == "":
+		return fmt.Errorf("got a %.80s, want an object", e.Value)
+	}
+	return fmt.Errorf("%s: got a %.80s, want %s", e.Field, e.Value, e.Type.Kind())
+}
+
 // end gives what was read before the trace ends with err.
 func (t *Reader) end(v *Interval, err error) (*Interval, error) {
 	t.err = err
@@ -284,32 +312,26 @@ func (t *Reader) end(v *Interval, err error) (*Interval, error) {
 // that had one, the syncs from the first on that is of a smaller size are of
 // the new file.
 func (t *Reader) name(v *Interval) {
-	var now map[uint64]string
+	now := map[uint64]namedSize{}
 	if v.Sample != nil {
 		for i := range v.Sample.Files {
 			if f := &v.Sample.Files[i]; f.Class == Binlog && f.Ino != 0 {
-				if now == nil {
-					now = map[uint64]string{}
-				}
-				now[f.Ino] = f.Name
+				now[f.Ino] = namedSize{f.Name, f.Size}
 			}
 		}
 	}
-	size := map[uint64]int64{}
 	for i := range v.Syncs {
 		s := &v.Syncs[i]
 		if s.Name != "" {
 			continue
 		}
-		ino := s.File.Ino
-		before, known := t.names[ino]
-		after, listed := now[ino]
-		if listed && (!known || after != before && s.Size < size[ino]) {
-			t.names[ino] = after
-			before = after
+		f := t.names[s.File.Ino]
+		if after, listed := now[s.File.Ino]; listed && (f.name == "" || after.name != f.name && s.Size < f.size) {
+			f.name = after.name
 		}
-		size[ino] = s.Size
-		s.Name = before
+		f.size = s.Size
+		t.names[s.File.Ino] = f
+		s.Name = f.name
 	}
 	maps.Copy(t.names, now)
 }

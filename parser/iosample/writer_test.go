@@ -25,15 +25,22 @@ import (
 // children are what this test binary does where a test starts it again, by
 // name. What they print is their result.
 var children = map[string]func() error{
-	"writer": writerChild,
-	"perf":   perfChild,
+	"writer":      writerChild,
+	"perf":        perfChild,
+	"open":        openChild,
+	"look":        lookChild,
+	"change user": changeUserChild,
+	"contained":   containedChild,
 }
 
 // TestChild is where a child begins; see startAs.
-func TestChild(*testing.T) {
+func TestChild(t *testing.T) {
 	name := os.Getenv("IOSAMPLE_CHILD")
 	if name == "" {
 		return
+	}
+	if children[name] == nil {
+		t.Fatalf("no child %q", name)
 	}
 	if err := children[name](); err != nil {
 		fmt.Fprintln(os.Stderr, name+":", err)
@@ -44,10 +51,15 @@ func TestChild(*testing.T) {
 
 // as is whom a child runs as.
 type as struct {
-	UID       int
-	Caps      []uintptr // its only capabilities
-	All       bool      // all capabilities, of root
-	NoTracefs bool      // in a mount namespace without tracefs
+	UID        int
+	Caps       []uintptr // its only capabilities
+	All        bool      // all capabilities, of root
+	Name       string    // that it is called by, such as mysqld
+	Namespaces uintptr   // of its own, CLONE_NEW...
+	NoTracefs  bool      // in a mount namespace without tracefs
+	// Mounts is done in a mount namespace of its own, before any right is given
+	// up.
+	Mounts func() error
 }
 
 // child is this test binary, started again.
@@ -66,7 +78,12 @@ func startAs(t *testing.T, who as, name string, env ...string) *child {
 	c.cmd.Env = append(os.Environ(), append(env, "IOSAMPLE_CHILD="+name)...)
 	c.cmd.Stderr = &c.errors
 	c.cmd.Dir = "/"
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(who.UID), Gid: uint32(who.UID)}}
+	if who.Name != "" {
+		c.cmd.Args[0] = who.Name
+	}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(who.UID), Gid: uint32(who.UID)}, Cloneflags: who.Namespaces,
+	}
 	if who.UID != 0 {
 		c.cmd.SysProcAttr.AmbientCaps = who.Caps
 	}
@@ -83,8 +100,18 @@ func startAs(t *testing.T, who as, name string, env ...string) *child {
 	go func() {
 		runtime.LockOSThread()
 		errs <- func() error {
+			if who.NoTracefs || who.Mounts != nil {
+				if err := ownMounts(); err != nil {
+					return err
+				}
+			}
 			if who.NoTracefs {
 				if err := leaveTracefs(); err != nil {
+					return err
+				}
+			}
+			if who.Mounts != nil {
+				if err := who.Mounts(); err != nil {
 					return err
 				}
 			}
@@ -160,15 +187,19 @@ func giveUp(but []uintptr) error {
 	return nil
 }
 
-// leaveTracefs gives this thread, and its children, a table of mounts without
-// tracefs.
-func leaveTracefs() error {
+// ownMounts gives this thread, and its children, a table of mounts of its own.
+func ownMounts() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("leave the mount namespace: %w", err)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
+	return nil
+}
+
+// leaveTracefs takes tracefs out of this thread's own mounts.
+func leaveTracefs() error {
 	mounts, err := os.ReadFile("/proc/thread-self/mounts")
 	if err != nil {
 		return err
@@ -221,7 +252,7 @@ type writerOptions struct {
 
 // writer is a process that writes and syncs as a server does: one thread
 // appends to a binlog and calls fdatasync, one overwrites a redo log and calls
-// fsync.
+// fsync. It is called mysqld, and works in its data directory.
 type writer struct {
 	PID     int
 	Binlogs []string // paths; the second one is there after the rotation
@@ -243,7 +274,7 @@ func startWriter(t *testing.T, dir string, o writerOptions) *writer {
 		t.Fatal(err)
 	}
 	w := newWriter(dir, o)
-	w.child = startAs(t, as{UID: o.UID}, "writer", "IOSAMPLE_DIR="+dir, "IOSAMPLE_WRITER="+string(opts))
+	w.child = startAs(t, as{UID: o.UID, Name: "mysqld"}, "writer", "IOSAMPLE_DIR="+dir, "IOSAMPLE_WRITER="+string(opts))
 	w.PID = w.child.cmd.Process.Pid
 	if got := w.child.line(t); got != "ready" {
 		t.Fatalf("writer said %q", got)
@@ -304,7 +335,18 @@ func writerChild() error {
 		return err
 	}
 	w := newWriter(os.Getenv("IOSAMPLE_DIR"), o)
-	binlog, err := os.Create(w.Binlogs[0])
+	if err := os.Chdir(os.Getenv("IOSAMPLE_DIR")); err != nil {
+		return err
+	}
+	// A server that is started again goes on.
+	binlog, err := os.OpenFile(w.Binlogs[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	index, err := os.Create("binlog.index")
+	if err == nil {
+		_, err = fmt.Fprintln(index, "./"+filepath.Base(w.Binlogs[0]))
+	}
 	if err != nil {
 		return err
 	}
@@ -337,6 +379,9 @@ func writerChild() error {
 				if err == nil {
 					err = unix.Dup3(next, fd, unix.O_CLOEXEC)
 					unix.Close(next)
+				}
+				if err == nil {
+					_, err = fmt.Fprintln(index, "./"+filepath.Base(w.Binlogs[1]))
 				}
 				if err1 = err; err1 != nil {
 					return
