@@ -61,6 +61,7 @@ func (a *Analyzer) Join(header *iosample.Header, next func() *iosample.Interval,
 	a.trace = newTrace(header, next, logs)
 	a.given = a.settings
 	a.settings = a.settings.with(header.Settings)
+	a.trace.groups = a.settings.SyncBinlog == nil || *a.settings.SyncBinlog == 1
 	a.estimator.settings = a.settings
 }
 
@@ -109,7 +110,7 @@ func (a *Analyzer) contradiction(main *parser.Log) string {
 	switch {
 	case tr.reset != 0:
 		return fmt.Sprintf("logs were begun anew under names that they had before (RESET, at %v), so that the trace has two of a name: take one that begins later", newTime(tr.reset))
-	case tr.no == 0:
+	case tr.no == 0 && tr.newest.size == 0:
 		return "the trace has no samples of a binlog"
 	case tr.joined == 0 && tr.unsynced == 0 && tr.otherNames:
 		return fmt.Sprintf("the trace is of logs of other names than %s", main.Name)
@@ -170,6 +171,7 @@ func (a *Analyzer) slack() int64 {
 // exactGroups reports whether the traced groups are the sync groups: at
 // sync_binlog=1, with nothing lost, and nothing proven to be apart in one.
 func (a *Analyzer) exactGroups(logs []*parser.Log) bool {
+	a.traced.tally.close()
 	if !a.trace.events || a.traced.tally.groups == 0 || a.traced.split > 0 || a.trace.usage.lost > 0 {
 		return false
 	}

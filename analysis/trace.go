@@ -33,6 +33,7 @@ type trace struct {
 	floor   *mark
 	settled bool
 	below   bool // a transaction ended before the floor
+	groups  bool // each sync may be of one group: sync_binlog is 1 or not known
 
 	opened, ended bool
 	no            int64               // of the last mark made
@@ -57,6 +58,7 @@ type trace struct {
 	exactEnds  int64 // syncs that ended with a transaction
 	madeSyncs  int64 // syncs that made transactions durable, reported or not
 	otherNames bool  // the trace is of logs of other names
+	counting   bool  // the last interval in which something was written counts
 	checked    int64 // intervals that were held against what the log proves
 	tooFew     int64 // and those with fewer syncs
 	delays     delays
@@ -173,9 +175,7 @@ func (tr *trace) of(t *parser.Txn) (m *mark, covered bool) {
 		case m == nil:
 			return nil, tr.written(t)
 		case tr.reaches(m, t):
-			if m.no == 1 && tr.events && tr.floor != nil && tr.below && !tr.settled {
-				m.skip = true
-			}
+			m.skip = m.skip || tr.events && tr.groups && m.no == 1 && tr.floor != nil && tr.below && !tr.settled
 			return m, !m.skip
 		}
 		tr.pass(tr.queue())
@@ -228,12 +228,12 @@ func (tr *trace) margin(log logName) int64 {
 // trace ended.
 func (tr *trace) written(t *parser.Txn) bool {
 	switch {
-	case !tr.events || tr.no == 0:
+	case !tr.events:
 		return false
 	case tr.newest.size == 0:
 		// The trace does not say how far the log was written. Where each group is
 		// synced it was hardly further.
-		return tr.header.Settings["sync_binlog"] != "1"
+		return tr.no > 0 && tr.header.Settings["sync_binlog"] != "1"
 	default:
 		return tr.reaches(&tr.newest, t)
 	}
@@ -269,7 +269,11 @@ func (tr *trace) leave(m *mark) {
 		tr.book(m)
 	case m.members > 0 || tr.elsewhere(m):
 		s.foreign = true
+	case !tr.events && !m.grown && tr.counting:
+		// Nothing was written, so these are the last syncs of what was before.
+		tr.durable += min(m.syncs, tr.marked-tr.durable)
 	}
+	tr.counting = tr.counting && !m.grown || m.reported > 0 && !m.unsure && m.reported == m.members
 	if m.members > 0 && tr.events {
 		tr.madeSyncs++
 		if m.end == m.size-tr.margin(m.log) {

@@ -129,3 +129,31 @@ func TestTailOfOther(t *testing.T) {
 		}
 	}
 }
+
+// A log that came and went between two looks is not passed over in silence.
+func TestTailOfLogs(t *testing.T) {
+	log, err := os.ReadFile("../testdata/binlog/mysql-9.7-row/binlog.000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"binlog.000009", "binlog.000010", "binlog.000012", "binlog.000013", "binlog.000001"} {
+		if err := os.WriteFile(filepath.Join(dir, name), log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tail parser.Tail
+	defer tail.Close()
+	if _, err := tail.Read(filepath.Join(dir, "binlog.000009"), int64(len(log))); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		next    string
+		unknown bool
+	}{{"binlog.000010", false}, {"binlog.000012", true}, {"binlog.000013", false}, {"binlog.000001", true}} {
+		g, err := tail.Read(filepath.Join(dir, test.next), int64(len(log)))
+		if err != nil || g.Transactions != 300 || g.Unknown != test.unknown {
+			t.Errorf("%s: got %+v, %v, want 300 transactions, unknown: %v", test.next, g, err, test.unknown)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func BenchmarkSampleCost(b *testing.B) {
 	}
 	s := servertest.Start(b, servertest.MySQL97, "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
 	s.Exec(b, "CREATE DATABASE sb; CREATE USER sb IDENTIFIED BY 'sb'; GRANT ALL ON sb.* TO sb")
-	sysbench(b, s, 0, "prepare")
+	benchLoad(b, s, 0, "prepare")
 	program := filepath.Join(b.TempDir(), "bgcstat")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -41,7 +41,7 @@ func BenchmarkSampleCost(b *testing.B) {
 	const hour = time.Hour // ended by a signal
 
 	for b.Loop() {
-		sysbench(b, s, seconds, "run") // warm
+		benchLoad(b, s, seconds, "run") // warm
 		ratios := func(pairs int, attach func() *exec.Cmd) []float64 {
 			var out []float64
 			for i := range pairs {
@@ -51,7 +51,7 @@ func BenchmarkSampleCost(b *testing.B) {
 					if with == 1 {
 						stop = attached(b, attach())
 					}
-					tps[with] = sysbench(b, s, seconds, "run")
+					tps[with] = benchLoad(b, s, seconds, "run")
 					stop()
 				}
 				out = append(out, tps[1]/tps[0])
@@ -133,9 +133,9 @@ func sysbenchArgs(s *servertest.Server, seconds int) []string {
 	}
 }
 
-// sysbench runs a step of a load of small updates, and gives its transactions
+// benchLoad runs a step of a load of small updates, and gives its transactions
 // per second.
-func sysbench(b *testing.B, s *servertest.Server, seconds int, step string) float64 {
+func benchLoad(b *testing.B, s *servertest.Server, seconds int, step string) float64 {
 	b.Helper()
 	out, err := exec.Command("sysbench", append(sysbenchArgs(s, seconds), step)...).CombinedOutput()
 	if err != nil {

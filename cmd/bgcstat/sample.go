@@ -116,8 +116,12 @@ func (o *sampleOptions) check(f *pflag.FlagSet) error {
 	if ways > 1 {
 		return usageError("--pid, --pid-file and --datadir exclude each other")
 	}
-	if f.Changed("trace") && o.trace == "" {
-		return usageError("--trace is empty, want a file")
+	for _, p := range []struct{ name, value, want string }{
+		{"pid-file", o.pidFile, "file"}, {"datadir", o.dataDir, "directory"}, {"trace", o.trace, "file"},
+	} {
+		if f.Changed(p.name) && p.value == "" {
+			return usageError("--%s is empty, want a %s", p.name, p.want)
+		}
 	}
 	return nil
 }
@@ -148,6 +152,16 @@ func (o *sampleOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error 
 		return err
 	}
 	defer sampler.Close()
+	if config.Find != nil && sampler.Header().PID == 0 {
+		if _, err := config.Find(); err != nil { // else it has come just now
+			if _, ok := sampler.Binlog(); !ok && config.Server == nil {
+				return fmt.Errorf("no server is known to run there, and there is no binlog: %w", err)
+			}
+			if len(sampler.Header().Refused) == 0 { // which would say so
+				u.hintf("no process of this host is known to be the server: %v", err)
+			}
+		}
+	}
 	s := &sampled{u: u, sampler: sampler}
 	if o.trace != "" {
 		if s.trace, err = createTrace(o.trace, u.stdout, sampler.Header()); err != nil {
@@ -160,7 +174,7 @@ func (o *sampleOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error 
 		defer s.screen.close()
 	}
 	h := sampler.Header()
-	u.errorf("counting by %s, %s: %s", h.Source, h.Exactness, h.Detail)
+	u.errorf("counting by %s, %s: %s", h.Source, words(h.Exactness), h.Detail)
 	for _, r := range h.Refused {
 		u.hintf("not by %s: %s", r.Source, r.Why)
 	}
@@ -228,12 +242,14 @@ func (s *sampled) loop(ctx context.Context, o *sampleOptions) error {
 	if err := s.sampler.NoPosition(); err != nil {
 		s.u.warningf("samples have no position in the binlog: %v", err)
 	}
-	perLine := int(max(1, (o.interval+o.sampleInterval/2)/o.sampleInterval))
-	for n := 1; ; n++ {
+	if s.screen != nil && s.screen.growth.err != nil {
+		s.u.hintf("transactions are not counted: %v", s.screen.growth.err)
+	}
+	for {
 		select {
 		case <-tick.C:
 			err := s.sample(ctx, false)
-			if err == nil && s.screen != nil && n%perLine == 0 {
+			if err == nil && s.screen != nil && s.screen.due(o.interval, o.sampleInterval) {
 				err = s.screen.line()
 			}
 			switch {
@@ -324,23 +340,41 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// growth reads what was appended to the server's binlog.
+// growth counts the transactions that are appended to the server's binlog.
 type growth struct {
-	tail parser.Tail
-	err  error // why it cannot be read, once it could not
+	tail         parser.Tail
+	err          error  // why it cannot be read, once it could not
+	path         string // of the log that was read last
+	transactions int64  // that were not taken yet
+	unknown      bool   // there may be more of them
 }
 
-// read gives what was appended since the last call. ok is false where that is
-// not known.
-func (g *growth) read(s *iosample.Sampler) (parser.Growth, bool) {
-	b, ok := s.Binlog()
-	if !ok || g.err != nil {
-		return parser.Growth{}, false
+// follow reads the end of a log that has a successor, before that has one, too.
+func (g *growth) follow(s *iosample.Sampler) {
+	if b, ok := s.Binlog(); ok && b.Path != g.path {
+		g.read(b)
+	}
+}
+
+func (g *growth) read(b iosample.File) {
+	if g.err != nil {
+		return
 	}
 	grown, err := g.tail.Read(b.Path, b.Size)
-	if err != nil {
-		g.err = err
-		return grown, false
+	g.path, g.err = b.Path, err
+	g.transactions += grown.Transactions
+	g.unknown = g.unknown || grown.Unknown
+}
+
+// take gives the transactions since the last call. ok is false where they are
+// not known, as in the first.
+func (g *growth) take(s *iosample.Sampler) (transactions int64, ok bool) {
+	b, ok := s.Binlog()
+	if !ok {
+		return 0, false
 	}
-	return grown, !grown.Unknown
+	g.read(b)
+	transactions, ok = g.transactions, !g.unknown && g.err == nil
+	g.transactions, g.unknown = 0, false
+	return transactions, ok
 }

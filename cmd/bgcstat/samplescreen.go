@@ -29,6 +29,7 @@ type sampleScreen struct {
 	lost              int64
 	flushes           *int64 // as the last sample had them
 	flushed           int64  // since the last line
+	allFlushes        int64
 	latency           []int64
 	means             map[iosample.Class]int64
 	final             []iosample.Latency
@@ -36,6 +37,7 @@ type sampleScreen struct {
 	lines             int
 	transactions      int64
 	joined            int64 // binlog syncs while transactions were counted
+	known             bool  // transactions were ever counted
 }
 
 type fileID struct {
@@ -58,8 +60,9 @@ func (s *sampleScreen) add(v *iosample.Interval) {
 	first := s.at == 0
 	if first {
 		s.began, s.lineAt = p.Mono, p.Mono
-		s.growth.read(s.sampler)
+		s.growth.take(s.sampler)
 	}
+	s.growth.follow(s.sampler)
 	s.at, s.time = p.Mono, p.Time
 	for i := range p.Files {
 		f := &p.Files[i]
@@ -77,7 +80,9 @@ func (s *sampleScreen) add(v *iosample.Interval) {
 	}
 	if p.DeviceFlushes != nil {
 		if s.flushes != nil {
-			s.flushed += max(0, *p.DeviceFlushes-*s.flushes)
+			grown := max(0, *p.DeviceFlushes-*s.flushes)
+			s.flushed += grown
+			s.allFlushes += grown
 		}
 		s.flushes = p.DeviceFlushes
 	}
@@ -91,27 +96,46 @@ func (s *sampleScreen) add(v *iosample.Interval) {
 	s.gap = cmp.Or(s.gap, p.Gap)
 }
 
-const header = "time        trx/s trx/sync binlog/s   redo/s  dblwr/s   data/s  other/s  flush/s   p50 ms   p99 ms"
+// header stands above the lines, which are 79 columns wide. A sync's time is
+// that of the binlog's.
+const header = `         transactions  -------- syncs per second --------  device sync time, ms
+time         /s  /sync binlog   redo  dblwr   data  other flush/s    p50    p99
+`
+
+// linesPerHeader is how many lines stand below one header: a screen full.
+const linesPerHeader = 22
+
+// due reports whether a line is due, of one each interval, by a sample that
+// comes less than half a sample early.
+func (s *sampleScreen) due(interval, sampleInterval time.Duration) bool {
+	passed := time.Duration(s.at-s.began) + sampleInterval/2
+	return s.at != s.lineAt && passed/interval > (time.Duration(s.lineAt-s.began)+sampleInterval/2)/interval
+}
+
+// join adds what was written to the binlog since it was last called to the
+// sums. known is false where that is not known.
+func (s *sampleScreen) join() (transactions int64, known bool) {
+	transactions, known = s.growth.take(s.sampler)
+	if known {
+		s.transactions += transactions
+		s.joined += s.syncs[iosample.Binlog]
+		s.known = true
+	}
+	return transactions, known
+}
 
 // line prints what was counted since the line before.
 func (s *sampleScreen) line() error {
 	seconds := float64(s.at-s.lineAt) / 1e9
-	if seconds <= 0 {
-		return nil
-	}
-	if s.lines%25 == 0 {
-		fmt.Fprintln(s.w, header)
+	if s.lines%linesPerHeader == 0 {
+		_, _ = s.w.WriteString(header)
 	}
 	s.lines++
-	grown, known := s.growth.read(s.sampler)
-	binlog := s.syncs[iosample.Binlog]
 	trx, perSync := "-", "-"
-	if known {
-		trx = rate(grown.Transactions, seconds)
-		if s.counts && binlog > 0 {
-			perSync = strconv.FormatFloat(float64(grown.Transactions)/float64(binlog), 'f', 2, 64)
-			s.transactions += grown.Transactions
-			s.joined += binlog
+	if n, known := s.join(); known {
+		trx = rate(n, seconds)
+		if binlog := s.syncs[iosample.Binlog]; s.counts && binlog > 0 {
+			perSync = digits(float64(n)/float64(binlog), 2)
 		}
 	}
 	class := func(classes ...iosample.Class) string {
@@ -131,15 +155,16 @@ func (s *sampleScreen) line() error {
 		flushes = rate(s.flushed, seconds)
 	}
 	p50, p99 := "-", "-"
-	if n := len(s.latency); n > 0 {
+	if len(s.latency) > 0 {
 		slices.Sort(s.latency)
 		p50, p99 = millis(nearest(s.latency, 0.5)), millis(nearest(s.latency, 0.99))
 	}
-	fmt.Fprintf(s.w, "%s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", s.time.Local().Format(time.TimeOnly), trx, perSync,
+	now := s.time.Local().Format(time.TimeOnly)
+	fmt.Fprintf(s.w, "%s %6s %6s %6s %6s %6s %6s %6s %7s %6s %6s\n", now, trx, perSync,
 		class(iosample.Binlog), class(iosample.Redo), class(iosample.Doublewrite), class(iosample.Data, iosample.Undo),
 		class(iosample.Relay, iosample.Other, iosample.Unattributed), flushes, p50, p99)
 	if s.gap != "" {
-		fmt.Fprintf(s.w, "%s %s\n", s.time.Local().Format(time.TimeOnly), report.Printable(s.gap))
+		fmt.Fprintf(s.w, "%s %s\n", now, report.Printable(s.gap))
 	}
 	clear(s.syncs)
 	s.flushed, s.latency, s.gap, s.lineAt = 0, s.latency[:0], "", s.at
@@ -155,12 +180,23 @@ func nearest(sorted []int64, p float64) int64 {
 func rate(n int64, seconds float64) string {
 	r := float64(n) / seconds
 	if r < 100 {
-		return strconv.FormatFloat(r, 'f', 1, 64)
+		return digits(r, 1)
 	}
-	return strconv.FormatFloat(r, 'f', 0, 64)
+	return digits(r, 0)
 }
 
-func millis(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'f', 3, 64) }
+func millis(ns int64) string { return digits(float64(ns)/1e6, 3) }
+
+// digits writes a number with so many decimals, or as many of them as six
+// characters leave room for.
+func digits(f float64, decimals int) string {
+	for ; decimals > 0; decimals-- {
+		if s := strconv.FormatFloat(f, 'f', decimals, 64); len(s) <= 6 {
+			return s
+		}
+	}
+	return strconv.FormatFloat(f, 'f', 0, 64)
+}
 
 // close prints the sums over the whole time.
 func (s *sampleScreen) close() {
@@ -169,20 +205,31 @@ func (s *sampleScreen) close() {
 	if seconds <= 0 {
 		return
 	}
+	s.join()
 	h := s.sampler.Header()
-	fmt.Fprintf(s.w, "\n%s by %s (%s)\n", report.Duration(seconds), h.Source, h.Exactness)
+	fmt.Fprintf(s.w, "\n%s by %s (%s)\n", report.Duration(seconds), h.Source, words(h.Exactness))
+	sum := func(name string, n int64, what, more string) {
+		line := fmt.Sprintf("%-12s %11s %-7s %7s/s   %s", name, report.Count(n), what, rate(n, seconds), more)
+		fmt.Fprintln(s.w, strings.TrimRight(line, " "))
+	}
+	if s.known {
+		sum("transactions", s.transactions, "", "")
+	}
 	for _, c := range iosample.Classes {
 		n, ok := s.total[c]
 		if !ok || !s.counts {
 			continue
 		}
-		line := fmt.Sprintf("%-12s %11s syncs %9s/s", c, report.Count(n), rate(n, seconds))
+		latency := ""
 		if i := slices.IndexFunc(s.final, func(l iosample.Latency) bool { return l.Class == c }); i >= 0 {
-			line += fmt.Sprintf("   p50 %s ms, p99 %s ms", millis(s.final[i].P50), millis(s.final[i].P99))
-		} else if mean := s.means[c]; mean > 0 {
-			line += fmt.Sprintf("   mean %s ms", millis(mean))
+			latency = fmt.Sprintf("p50 %s ms, p99 %s ms", millis(s.final[i].P50), millis(s.final[i].P99))
+		} else if mean := s.means[c]; mean > 0 && n > 0 {
+			latency = fmt.Sprintf("mean %s ms", millis(mean))
 		}
-		fmt.Fprintln(s.w, strings.TrimRight(line, " "))
+		sum(string(c), n, "syncs", latency)
+	}
+	if s.flushes != nil {
+		sum(report.Printable(h.Device), s.allFlushes, "flushes", "whole disk, not syncs")
 	}
 	if s.joined > 0 {
 		fmt.Fprintf(s.w, "%.2f transactions a binlog sync\n", float64(s.transactions)/float64(s.joined))
@@ -192,3 +239,6 @@ func (s *sampleScreen) close() {
 	}
 	_ = s.w.Flush() // whoever reads no more wants no sums
 }
+
+// words writes an exactness for people.
+func words(e iosample.Exactness) string { return strings.ReplaceAll(string(e), "_", " ") }

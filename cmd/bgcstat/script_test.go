@@ -5,12 +5,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"bgcstat/parser"
 	"bgcstat/parser/binlogtest"
+	"bgcstat/parser/iosample"
 )
 
 var update = flag.Bool("update", false, "accept what the commands print as right")
@@ -39,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"binlog": writeBinlog,
 			"socket": listen,
 			"status": exitStatus,
+			"trace":  writeTrace,
 		},
 	})
 }
@@ -65,6 +70,86 @@ func listen(ts *testscript.TestScript, neg bool, args []string) {
 	l, err := net.Listen("unix", ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Defer(func() { l.Close() })
+}
+
+// writeTrace writes a trace as sample might have written while the log was:
+//
+//	trace log trace.ndjson source=bpf from=10 to=20 every=2
+//
+// It begins when from transactions had been written and ends with the
+// transaction to, and has a sync for every so many of them, or as many syncs.
+// Sources but bpf have a sample for each. With position=no it has the syncs at
+// their times only.
+func writeTrace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: trace log trace [option=value...]")
+	}
+	option := map[string]string{
+		"source": "bpf", "exactness": "exact", "name": filepath.Base(args[0]), "position": "yes", "server_id": "1", "sync_binlog": "1",
+	}
+	number := map[string]int{"from": 0, "to": 1 << 30, "every": 1, "syncs": 1, "longer": 0}
+	for _, arg := range args[2:] {
+		name, value, _ := strings.Cut(arg, "=")
+		if n, err := strconv.Atoi(value); err == nil && option[name] == "" {
+			number[name] = n
+		} else {
+			option[name] = value
+		}
+	}
+	log, err := os.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer log.Close()
+	out, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	defer out.Close()
+	const boot = 1_796_000_000_000_000_000 // Unix time of the monotonic clock's 0
+	w, err := iosample.NewWriter(out, &iosample.Header{
+		Source: option["source"], Exactness: iosample.Exactness(option["exactness"]), Device: "vda", ClockOffset: boot,
+		Settings: iosample.Settings{"server_id": option["server_id"], "sync_binlog": option["sync_binlog"], "innodb_flush_log_at_trx_commit": "1"},
+	})
+	ts.Check(err)
+
+	file := iosample.Count{Class: iosample.Binlog, Name: option["name"], Ino: 7}
+	flushes, i := int64(0), 0
+	v := &iosample.Interval{}
+	sample := func(t *parser.Txn) {
+		at := time.UnixMicro(int64(t.Time()))
+		v.Sample = &iosample.Sample{Time: at, Mono: at.UnixNano() - boot, DeviceFlushes: &flushes}
+		if file.Size = t.End + int64(number["longer"]); option["position"] == "no" {
+			file.Name, file.Size = "", 0
+		}
+		if option["source"] != "proc" || option["position"] != "no" {
+			v.Sample.Files = []iosample.Count{file}
+		}
+		ts.Check(w.Write(v))
+		*v = iosample.Interval{}
+	}
+	for t, err := range parser.NewReader(log, args[0], parser.Options{}).All() {
+		ts.Check(err)
+		if i++; i == number["from"] || i == 1 && number["from"] == 0 {
+			before := *t
+			if number["from"] == 0 {
+				before.End = before.Start
+			}
+			sample(&before)
+		}
+		if i <= number["from"] || i > number["to"] || i%number["every"] != 0 {
+			continue
+		}
+		flushes += 2
+		for range number["syncs"] {
+			if option["source"] != "proc" {
+				file.Syncs++
+			}
+			if option["source"] == "bpf" {
+				v.Syncs = append(v.Syncs, iosample.SyncEvent{
+					Mono: int64(t.Time())*1000 - boot, Class: iosample.Binlog, Name: file.Name, File: iosample.FileID{Ino: 7},
+					Size: t.End + int64(number["longer"]), Latency: 250_000,
+				})
+			}
+		}
+		sample(t)
+	}
 }
 
 // exitStatus runs a command and compares its exit status:
