@@ -353,7 +353,7 @@ func TestSampleMariaDB(t *testing.T) {
 			// until it is seen, and so may some be that are not the log's.
 			r, _ = joined(t, s, perf.trace)
 			n, all := syncsOf(t, perf.trace, iosample.Binlog)+syncsOf(t, perf.trace, iosample.Unattributed), syncsOf(t, bpf.trace, iosample.Binlog)
-			if r.Transactions != updates+ddl || n < all || n > all+others(t, bpf.trace) {
+			if r.Transactions != updates+ddl || n < all-all/20 || n > all+others(t, bpf.trace) {
 				t.Errorf("perf: %d transactions, %d syncs of binlogs or unattributed; want %d, %d and at most %d more", r.Transactions, n, updates+ddl, all, others(t, bpf.trace))
 			}
 
@@ -602,8 +602,14 @@ func testRotation(t *testing.T, s *servertest.Server) {
 	checkTraced(t, r, rows, updates+ddl, 0, bpf.trace)
 
 	got, late := syncsOf(t, perf.trace, iosample.Binlog), syncsOf(t, perf.trace, iosample.Unattributed)
-	if got > all || got+late < all || got+late > all+others(t, bpf.trace) {
+	// An inode that was another file's is counted for that one until the new log is
+	// seen, which a busy machine may take some samples for.
+	few := all / 20
+	if got > all || got+late < all-few || got+late > all+others(t, bpf.trace) {
 		t.Errorf("perf counted %d binlog syncs and %d unattributed, bpf %d", got, late, all)
+		for _, c := range iosample.Classes {
+			t.Logf("%s: perf %d, bpf %d", c, syncsOf(t, perf.trace, c), syncsOf(t, bpf.trace, c))
+		}
 	}
 	const opens = 2 * 6
 	if got := syncsOf(t, status.trace, iosample.Binlog); got < all || got-all > all/100+opens {
