@@ -25,7 +25,7 @@ var classes = []string{"binlog", "relay", "redo", "doublewrite", "undo", "data",
 // syncs prints what a trace counted.
 func (t *textReport) syncs(io *analysis.IO) {
 	source := shorten(Printable(io.Source), 12)
-	if io.Seconds > 0 && finite(io.Seconds) {
+	if io.Seconds > 0 && Finite(io.Seconds) {
 		t.row("traced", fmt.Sprintf("%s from %s UTC", Duration(io.Seconds), io.Start.UTC().Format(time.DateTime+".000")), "by the host's clock")
 	}
 	switch b, ok := io.Syncs["binlog"]; {
@@ -34,11 +34,11 @@ func (t *textReport) syncs(io *analysis.IO) {
 		if n := io.BinlogSyncsDurable; n != nil {
 			value += fmt.Sprintf(" (%s made transactions durable)", Count(*n))
 		}
-		t.row("binlog syncs", value, exactness(b.Exactness)+", by "+source)
+		t.row("binlog syncs", value, Exactness(b.Exactness)+", by "+source)
 	case len(io.Syncs) == 0:
 		t.row("binlog syncs", "not counted", source+" counts no syncs")
 	}
-	if n := io.TransactionsPerBinlogSync; n != nil && finite(*n) {
+	if n := io.TransactionsPerBinlogSync; n != nil && Finite(*n) {
 		t.row("per binlog sync", fmt.Sprintf("%.2f transactions", *n), "measured")
 	}
 	if n := io.DurableByNoneYet; n != nil && *n > 0 {
@@ -75,7 +75,7 @@ func (t *textReport) fromLog(l *analysis.FromLog) {
 func (t *textReport) otherSyncs(io *analysis.IO) {
 	var names []string
 	kinds := map[string]bool{}
-	for _, c := range ordered(io.Syncs) {
+	for _, c := range Ordered(io.Syncs) {
 		if s := io.Syncs[c]; c != "binlog" && s.Count != 0 {
 			names = append(names, c)
 			kinds[s.Exactness] = true
@@ -86,7 +86,7 @@ func (t *textReport) otherSyncs(io *analysis.IO) {
 	}
 	basis := ""
 	if len(kinds) == 1 {
-		basis = exactness(io.Syncs[names[0]].Exactness)
+		basis = Exactness(io.Syncs[names[0]].Exactness)
 	}
 	var parts []string
 	for i, c := range names {
@@ -96,7 +96,7 @@ func (t *textReport) otherSyncs(io *analysis.IO) {
 		}
 		part := shorten(Printable(c), 16) + " " + Count(io.Syncs[c].Count)
 		if basis == "" {
-			part += " (" + exactness(io.Syncs[c].Exactness) + ")"
+			part += " (" + Exactness(io.Syncs[c].Exactness) + ")"
 		}
 		parts = append(parts, part)
 	}
@@ -107,7 +107,7 @@ func (t *textReport) otherSyncs(io *analysis.IO) {
 func (t *textReport) latencies(io *analysis.IO, source string) {
 	var rows [][2]string
 	widest := 0
-	for _, c := range ordered(io.Syncs) {
+	for _, c := range Ordered(io.Syncs) {
 		if took := latency(io.Syncs[c].Latency); took != "" && len(rows) < textClasses {
 			name := shorten(Printable(c), 16)
 			rows = append(rows, [2]string{name, took})
@@ -131,8 +131,8 @@ func latency(l *analysis.SyncLatency) string {
 		name  string
 		value *float64
 	}{{"p50", l.P50}, {"p99", l.P99}, {"mean", l.Mean}} {
-		if v.value != nil && finite(*v.value) && *v.value >= 0 {
-			parts = append(parts, v.name+" "+short(*v.value))
+		if v.value != nil && Finite(*v.value) && *v.value >= 0 {
+			parts = append(parts, v.name+" "+Short(*v.value))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -185,9 +185,9 @@ func (t *textReport) list(name string, parts []string, basis string) {
 	t.row(name, line, basis)
 }
 
-// ordered gives the classes in the order of reports, those that are not known
+// Ordered gives the classes in the order of reports, those that are not known
 // last.
-func ordered(syncs map[string]analysis.Syncs) []string {
+func Ordered(syncs map[string]analysis.Syncs) []string {
 	names := slices.Sorted(maps.Keys(syncs))
 	place := func(c string) int {
 		if i := slices.Index(classes, c); i >= 0 {
@@ -199,8 +199,8 @@ func ordered(syncs map[string]analysis.Syncs) []string {
 	return names
 }
 
-// exactness says how a count relates to the true number.
-func exactness(e string) string {
+// Exactness says how a count relates to the true number.
+func Exactness(e string) string {
 	switch e {
 	case "":
 		return "exactness not stated"
@@ -213,11 +213,12 @@ func exactness(e string) string {
 	}
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+// Finite reports whether v is a number that can be written.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// short writes a time of 0 or more that may be far below a second, to three
+// Short writes a time of 0 or more that may be far below a second, to three
 // digits.
-func short(seconds float64) string {
+func Short(seconds float64) string {
 	switch {
 	case seconds < 0.5e-9:
 		return "0 µs"

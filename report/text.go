@@ -72,11 +72,12 @@ func (t *textReport) sources(r *analysis.Result) {
 		t.printf("%s: %s, %s%s\n", Printable(s.File), server, Bytes(s.Bytes), state)
 	}
 	if win := r.Window; win != nil {
-		t.printf("%s to %s UTC (%s)\n", stamp(win.Start, win.Clock), stamp(win.End, win.Clock), Duration(win.Seconds))
+		t.printf("%s to %s UTC (%s)\n", Stamp(win.Start, win.Clock), Stamp(win.End, win.Clock), Duration(win.Seconds))
 	}
 }
 
-func stamp(at analysis.Time, clock string) string {
+// Stamp writes a time of a window in UTC, as finely as its clock tells it.
+func Stamp(at analysis.Time, clock string) string {
 	if clock == analysis.ClockHeader {
 		return at.UTC().Format(time.DateTime)
 	}
@@ -130,7 +131,7 @@ func (t *textReport) figures(r *analysis.Result) {
 		clock += fmt.Sprintf(" (%s transactions without)", Count(c.TransactionsWithout))
 	}
 	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || r.DependencyTracking.ServerMode != analysis.ModeNone {
-		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", tracking(r.DependencyTracking)))
+		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", Tracking(r.DependencyTracking)))
 	}
 	t.observed(r.DependencyTracking)
 }
@@ -168,7 +169,9 @@ func (t *textReport) observed(d analysis.DependencyTracking) {
 	}
 }
 
-func tracking(d analysis.DependencyTracking) string {
+// Tracking says what the server says of its dependency tracking, and where
+// that is known from.
+func Tracking(d analysis.DependencyTracking) string {
 	if d.ServerMode == analysis.ModeUnknown {
 		return "unknown"
 	}
@@ -192,7 +195,7 @@ func basis(g *analysis.GroupStats) string { return fmt.Sprintf("%s, by %s", g.Ba
 // log alone gives.
 func (t *textReport) saved(s *analysis.Saved) {
 	if b := s.Binlog; b != nil {
-		value := savedInWords(b)
+		value := SavedInWords(b)
 		if s.Assumes.SyncBinlog == 0 {
 			value = "none are made on commit"
 		}
@@ -203,12 +206,14 @@ func (t *textReport) saved(s *analysis.Saved) {
 		t.fromLog(b.FromLog)
 	}
 	if b := s.Redo; b != nil {
-		t.row("redo saved", savedInWords(b), fmt.Sprintf("%s, by %s", b.Basis, b.Method))
+		t.row("redo saved", SavedInWords(b), fmt.Sprintf("%s, by %s", b.Basis, b.Method))
 		t.fromLog(b.FromLog)
 	}
 }
 
-func savedInWords(b *analysis.SavedSync) string {
+// SavedInWords says how many of the syncs were saved, with the interval where
+// there is one.
+func SavedInWords(b *analysis.SavedSync) string {
 	switch {
 	case b.SavedByGrouping == nil || b.Share == nil:
 		return fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
@@ -322,8 +327,9 @@ func wrap(s string, width int, indent string) string {
 	return b.String()
 }
 
-// Printable replaces what would move a terminal's cursor or change its colours:
-// names come from logs and files, and may hold anything.
+// Printable replaces by ? what would move a terminal's cursor or change its
+// colours, and what changes the direction of text (U+202A to U+202E, U+2066 to
+// U+2069): names come from logs and files, and may hold anything.
 func Printable(s string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {

@@ -238,8 +238,8 @@ func TestShort(t *testing.T) {
 		0: "0 µs", 98e-6: "98 µs", 999.4e-6: "999 µs", 999.6e-6: "1.00 ms", 1.2e-3: "1.20 ms", 9.996e-3: "10.0 ms", 0.0123: "12.3 ms",
 		0.123: "123 ms", 0.9996: "1.00 s", 1.5: "1.50 s", 1.234e-6: "1.23 µs",
 	} {
-		if got := short(v); got != want {
-			t.Errorf("short(%g) is %s, want %s", v, got, want)
+		if got := Short(v); got != want {
+			t.Errorf("Short(%g) is %s, want %s", v, got, want)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,18 +13,24 @@ import (
 	"bgcstat/analysis"
 	"bgcstat/parser"
 	"bgcstat/report"
-	"bgcstat/report/plot"
+	"bgcstat/report/html"
 )
 
 type analyzeOptions struct {
 	inputOptions
 	format string
 	out    string
+	plots  []string
+	theme  string
+	redact bool
 }
 
 func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print the result as `text`, json (one object, with --per-server one for each), or csv (one row per bucket of time)")
-	f.StringVarP(&o.out, "out", "o", "", "also write report.json and the plots group-size.png, timeline.png and parents.png into this `directory`")
+	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots as PNG into this `directory`")
+	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plotNames(), ",")+" (default all)")
+	f.StringVar(&o.theme, "theme", string(html.Auto), "colours of report.html on a screen: light, dark, or `auto`, which is what the reader's device prefers")
+	f.BoolVar(&o.redact, "redact", false, "replace the names of databases, tables, users, hosts, directories and unusual files, and UUIDs, by short ones (db1.t3, host1), for a report that you send")
 	o.inputOptions.addFlags(f)
 }
 
@@ -46,6 +50,7 @@ over all transactions first.
 ` + statusHelp,
 		Example: `  bgcstat analyze binlog.000042
   bgcstat analyze --out report /var/lib/mysql/binlog.index
+  bgcstat analyze --out report --redact --plots group-size,timeline binlog.000042
   bgcstat analyze --sync-binlog 1 mariadb-bin.*
   bgcstat analyze --start-datetime '2026-11-30 12:00' --table shop.orders binlog.000042
   zcat binlog.000042.gz | bgcstat analyze --format json -`,
@@ -59,6 +64,9 @@ over all transactions first.
 			if cmd.Flags().Changed("out") && o.out == "" {
 				return usageError("--out is empty, want a directory")
 			}
+			if err := o.checkPage(cmd.Flags()); err != nil {
+				return err
+			}
 			if err := o.check(cmd.Flags()); err != nil {
 				return err
 			}
@@ -67,6 +75,28 @@ over all transactions first.
 	}
 	o.addFlags(cmd.Flags())
 	return cmd
+}
+
+// checkPage reads the flags that say what --out writes.
+func (o *analyzeOptions) checkPage(f *pflag.FlagSet) error {
+	for _, name := range []string{"plots", "theme"} {
+		if f.Changed(name) && o.out == "" {
+			return usageError("--%s without --out, which writes the page and the plots", name)
+		}
+	}
+	if !slices.Contains([]html.Theme{html.Auto, html.Light, html.Dark}, html.Theme(o.theme)) {
+		return usageError("--theme is %q, want auto, light or dark", o.theme)
+	}
+	names := plotNames()
+	for _, name := range o.plots {
+		if !slices.Contains(names, name) {
+			return usageError("--plots has %q, want of %s", name, strings.Join(names, ", "))
+		}
+	}
+	if !f.Changed("plots") {
+		o.plots = names
+	}
+	return nil
 }
 
 func (o *analyzeOptions) run(u *ui, args []string) error {
@@ -155,6 +185,9 @@ func partName(part []*parser.Input, parts int) string {
 }
 
 func (o *analyzeOptions) print(u *ui, r *analysis.Result, part string) error {
+	if o.redact {
+		r = report.Redact(r)
+	}
 	var err error
 	switch o.format {
 	case "json":
@@ -168,37 +201,4 @@ func (o *analyzeOptions) print(u *ui, r *analysis.Result, part string) error {
 		return err
 	}
 	return o.write(u, r, filepath.Join(o.out, part))
-}
-
-// write fills the output directory.
-func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	var names []string
-	file := func(name string, to func(w io.Writer) error) error {
-		var buf bytes.Buffer
-		if err := to(&buf); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o666); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
-		names = append(names, name)
-		return nil
-	}
-	if err := file("report.json", func(w io.Writer) error { return report.JSON(w, r) }); err != nil {
-		return err
-	}
-	figures, absent := plot.Figures(r)
-	for _, figure := range figures {
-		if err := file(figure.Name+".png", figure.WritePNG); err != nil {
-			return err
-		}
-	}
-	for _, a := range absent {
-		u.hintf("no %s.png: %s", a.Name, a.Why)
-	}
-	u.errorf("wrote %s to %s", strings.Join(names, ", "), dir)
-	return nil
 }
