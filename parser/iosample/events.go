@@ -49,8 +49,9 @@ type eventCounter struct {
 	known map[FileID]File      // that were counted; a deleted one is there once more
 	sizes map[countKey]int64   // of logs, at their last sync
 	// ignored are files that a Refresh did not explain.
-	ignored map[FileID]bool
-	flushes int
+	ignored   map[FileID]bool
+	refreshed int64 // when the files were last listed
+	flushes   int
 
 	// queue holds syncs from the oldest on that has not ended, in the order in
 	// which they began: first is the number of queue[0].
@@ -81,6 +82,11 @@ type queuedSync struct {
 // leastLog is shorter than any log is when it is first synced: a magic number and
 // a format event.
 var leastLog int64 = 80 // not constant, since tests write shorter ones
+
+// movedAgain is how long after the files were listed they are listed again for
+// a file that is no log and not where it was, in nanoseconds. It is not constant,
+// since tests do not wait.
+var movedAgain int64 = 10e9
 
 // Bounds on what waits: syncs that last so long are rare, and lost ends must
 // hold up nothing for ever.
@@ -117,7 +123,7 @@ func (c *eventCounter) flush(until int64, all bool) ([]Count, []SyncEvent) {
 
 	// 2. Count, and pair.
 	binlog, haveBinlog := c.files.Binlog() // first: it brings Lookup up to date
-	c.resolve(c.raw[:n])
+	c.resolve(c.raw[:n], until)
 	for i := range c.raw[:n] {
 		if e := &c.raw[i]; e.end {
 			c.end(e)
@@ -143,7 +149,7 @@ func (c *eventCounter) flush(until int64, all bool) ([]Count, []SyncEvent) {
 
 // resolve finds the files that were synced, and the processes that are the
 // server: also what these did before that showed.
-func (c *eventCounter) resolve(events []rawEvent) {
+func (c *eventCounter) resolve(events []rawEvent, now int64) {
 	if c.flushes++; c.flushes%100 == 0 {
 		clear(c.ignored)
 	}
@@ -156,12 +162,18 @@ func (c *eventCounter) resolve(events []rawEvent) {
 	}
 	c.recognize(events)
 
-	// Listing the files is dear: not for what others sync.
+	// Listing the files is dear: not for what others sync, at once where it matters
+	// which log a sync is of, and else seldom. MySQL renames a file of its redo log
+	// whenever it goes on to the next.
 	refresh := false
+	passed := now - c.refreshed
 	for i := range events {
 		e := &events[i]
 		f := c.found[e.file]
 		if e.end || f.sure || c.ignored[e.file] || f.Class == "" && !c.server[e.tgid] {
+			continue
+		}
+		if f.Class != "" && f.Class != Binlog && f.Class != Relay && passed < movedAgain {
 			continue
 		}
 		refresh = true
@@ -170,6 +182,7 @@ func (c *eventCounter) resolve(events []rawEvent) {
 		}
 	}
 	if refresh {
+		c.refreshed = now
 		_ = c.files.Refresh() // what cannot be listed stays as it is
 		for id, f := range c.found {
 			if f.sure {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strconv"
 	"time"
 )
 
@@ -104,7 +105,10 @@ type Writer struct {
 	w   io.Writer
 	buf bytes.Buffer
 	enc *json.Encoder
-	err error // the first; behind a torn line nothing could be read
+
+	name   string // of the log of the last sync
+	quoted []byte // as JSON
+	err    error  // the first; behind a torn line nothing could be read
 }
 
 // NewWriter writes the header to w.
@@ -128,15 +132,10 @@ func NewWriter(w io.Writer, h *Header) (*Writer, error) {
 // nothing more is written.
 func (t *Writer) Write(v *Interval) error {
 	for i := range v.Syncs {
-		s := &v.Syncs[i]
-		if s.Class != Binlog {
-			continue
-		}
-		line := struct {
-			Sync syncLine `json:"sync"`
-		}{syncLine{s.Mono, s.Name, s.File.Ino, s.Size, s.TID, s.Latency}}
-		if err := t.enc.Encode(&line); err != nil {
-			return err
+		if s := &v.Syncs[i]; s.Class == Binlog {
+			if err := t.sync(s); err != nil {
+				return err
+			}
 		}
 	}
 	if v.Sample != nil {
@@ -150,6 +149,33 @@ func (t *Writer) Write(v *Interval) error {
 		}
 	}
 	return t.flush()
+}
+
+// sync appends the line of a sync, as syncLine has it: by hand, since there may be
+// thousands in a second.
+func (t *Writer) sync(s *SyncEvent) error {
+	if s.Name != t.name || t.quoted == nil {
+		quoted, err := json.Marshal(s.Name)
+		if err != nil {
+			return err
+		}
+		t.name, t.quoted = s.Name, quoted
+	}
+	b := append(t.buf.AvailableBuffer(), `{"sync":{"mono_ns":`...)
+	b = strconv.AppendInt(b, s.Mono, 10)
+	if s.Name != "" {
+		b = append(append(b, `,"name":`...), t.quoted...)
+	}
+	b = strconv.AppendUint(append(b, `,"ino":`...), s.File.Ino, 10)
+	b = strconv.AppendInt(append(b, `,"size":`...), s.Size, 10)
+	if s.TID != 0 {
+		b = strconv.AppendInt(append(b, `,"tid":`...), int64(s.TID), 10)
+	}
+	if s.Latency != 0 {
+		b = strconv.AppendInt(append(b, `,"latency_ns":`...), s.Latency, 10)
+	}
+	t.buf.Write(append(b, "}}\n"...))
+	return nil
 }
 
 func (t *Writer) flush() error {
