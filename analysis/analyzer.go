@@ -21,12 +21,15 @@ type Analyzer struct {
 	estimator     estimator
 	tracker       tracker
 	serial        serial
-	flush, sync   tally // of the estimator
+	flush, sync   tally        // of the estimator
+	inSync        flushPerSync // of the estimator
+	inTraced      flushPerSync // of the estimator's flush groups and the traced sync groups
 	lastCommitted lastCommitted
 	clock         clock
 	rates         rates
 	parents       parents
 	sizes         *sizes
+	durations     durations
 	tables        tables
 	trace         *trace // nil for none
 	traced        traced
@@ -74,7 +77,9 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	switch {
 	case !grouped:
 	case a.flavor == parser.MariaDB:
-		begun = a.commitIDs.add(t, chosen)
+		if begun = a.commitIDs.add(t, chosen); begun {
+			a.commitIDs.tally.at = t.Time()
+		}
 		if m != nil && a.trace.events {
 			if begins, _ := a.traced.add(m, t, nil, chosen); begins != a.commitIDs.began {
 				if a.traced.unlike++; a.traced.unlike == 1 {
@@ -84,10 +89,18 @@ func (a *Analyzer) Add(t *parser.Txn) {
 		}
 	default:
 		a.bound.add(t, f, chosen)
-		a.estimator.add(t, f, chosen)
+		sync := syncUnknown
 		if m != nil && a.trace.events {
-			_, begun = a.traced.add(m, t, f, chosen)
+			var begins bool
+			sync = syncGoesOn
+			if begins, begun = a.traced.add(m, t, f, chosen); begins {
+				sync = syncBegins
+			}
+			if begun {
+				a.traced.tally.at = t.Time()
+			}
 		}
+		a.estimator.add(t, f, chosen, sync)
 		proof = a.tracker.add(t, f)
 	}
 	a.clock.add(t, chosen)
@@ -103,6 +116,7 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	a.rates.add(t, begun)
 	a.parents.add(t, proof)
 	a.sizes.add(t)
+	a.durations.add(t)
 	a.tables.add(t)
 }
 
@@ -116,6 +130,7 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		Transactions:  a.transactions, Events: a.events, Bytes: a.bytes,
 		Clock:               a.clock.result(),
 		Sizes:               a.sizes.result(),
+		Durations:           a.durations.result(),
 		Parents:             a.parents.result(),
 		SerializationPoints: a.serial.result(),
 		Tables:              a.tables.result(),
@@ -145,10 +160,14 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 	if g := r.Groups.Sync; g != nil && g.Basis == Exact && damaged(logs) {
 		g.Basis = Estimated // what was left out may have been of these groups
 	}
+	a.groupDetails(&r.Groups)
 	r.Rates = a.rates.result()
 	a.warn(r, logs, main)
 	if a.trace != nil {
 		r.IO = a.io(a.contradicted != "")
+		if r.IO.Syncs != nil {
+			r.IO.LatencyOverTime = a.trace.latencyOverTime.result(false, 1e-6)
+		}
 		a.warnTrace(r, a.contradicted, func(code string, count int64, at parser.Pos, format string, args ...any) {
 			addWarning(r, code, count, at, format, args...)
 		})
@@ -185,9 +204,43 @@ func (a *Analyzer) grouped(ms []member) {
 	for i := range ms {
 		m := &ms[i]
 		a.flush.add(m.newFlush, m.chosen)
-		if a.sync.add(m.newSync, m.chosen) && (a.trace == nil || !a.trace.events) {
-			a.rates.begin(m.time)
+		a.inSync.add(m.newFlush, m.newSync, m.chosen)
+		if m.traced != syncUnknown {
+			a.inTraced.add(m.newFlush, m.traced == syncBegins, m.chosen)
 		}
+		if a.sync.add(m.newSync, m.chosen) {
+			a.sync.at = m.time
+			if a.trace == nil || !a.trace.events {
+				a.rates.begin(m.time)
+			}
+		}
+	}
+}
+
+// groupDetails gives what is known beside of the groups that were chosen for
+// the answer.
+func (a *Analyzer) groupDetails(g *Groups) {
+	if g.Sync == nil || g.Sync.Size == nil {
+		return
+	}
+	groups, inSync := &a.sync, &a.inSync
+	switch {
+	case a.flavor == parser.MariaDB: // each flush group is a sync group
+		groups, inSync = &a.commitIDs.tally, nil
+	case a.exact:
+		groups, inSync = &a.traced.tally, &a.inTraced
+	case a.estimator.off: // each is proven to be alone
+		groups = &tally{}
+	}
+	g.SizeOverTime = groups.heat.result(a.rates.coarse(), 1)
+	switch {
+	case inSync == nil || g.Flush == nil:
+	case a.estimator.off:
+		if g.Flush == g.Sync {
+			g.FlushPerSync = newFlushPerSync(g.Sync.Histogram, g)
+		}
+	default:
+		g.FlushPerSync = newFlushPerSync(inSync.bins(), g)
 	}
 }
 

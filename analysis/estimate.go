@@ -19,9 +19,19 @@ type member struct {
 	returns int32
 	first   bool // no group goes on from the one before: a file begins, or a time is missing
 	chosen  bool // reported
+	traced  tracedSync
 
 	newFlush, newSync bool // the estimate: it begins a group
 }
+
+// tracedSync is what traced syncs say of where a transaction is.
+type tracedSync uint8
+
+const (
+	syncUnknown tracedSync = iota
+	syncBegins             // it is the first that a sync made durable
+	syncGoesOn             // it is another one
+)
 
 // chunkSize is how many transactions are estimated together: enough to tell
 // the two kinds of gap apart, and few enough to follow a load that changes.
@@ -63,8 +73,8 @@ type estimator struct {
 	untold    int64           // transactions where it could not be told
 }
 
-// add takes the next transaction that is in a group.
-func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
+// add takes the next transaction that is in a group. traced is only handed on.
+func (e *estimator) add(t *parser.Txn, f *facts, chosen bool, traced tracedSync) {
 	if e.off {
 		return
 	}
@@ -86,7 +96,7 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool) {
 	if at == 0 {
 		e.base = f.ordinal
 	}
-	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, first: t.Log != e.log}
+	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, traced: traced, first: t.Log != e.log}
 	if timeless { // a group of its own, where it stands
 		m.time, m.first = e.last, true
 	}

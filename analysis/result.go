@@ -30,6 +30,7 @@ type Result struct {
 	Saved              *Saved             `json:"saved,omitempty"`
 	Clock              Clock              `json:"clock"`
 	Sizes              *Sizes             `json:"sizes,omitempty"`
+	Durations          *Durations         `json:"durations,omitempty"` // nil without commit times
 	Rates              *Rates             `json:"rates,omitempty"`
 	Parents            *Parents           `json:"parents,omitempty"`
 	// SerializationPoints is nil where there are none.
@@ -107,6 +108,44 @@ type Groups struct {
 	Flush         *GroupStats          `json:"flush,omitempty"`
 	Bound         *Bound               `json:"bound,omitempty"`
 	LastCommitted *LastCommittedGroups `json:"last_committed,omitempty"`
+	// FlushPerSync is nil where flush groups are not known, and for MariaDB, where
+	// each is a sync group.
+	FlushPerSync *FlushPerSync `json:"flush_per_sync,omitempty"`
+	// SizeOverTime counts the sync groups whose sizes Sync has, by when they began
+	// and by their size in transactions.
+	SizeOverTime *Heat `json:"size_over_time,omitempty"`
+}
+
+// FlushPerSync is how many flush groups sync groups hold at least a part of: the
+// two need not nest. Basis and Method are those of the flush groups, SyncMethod
+// is that of the sync groups.
+type FlushPerSync struct {
+	Mean       float64        `json:"mean"`
+	Max        int64          `json:"max"`
+	Basis      Basis          `json:"basis"`
+	Method     Method         `json:"method"`
+	SyncMethod Method         `json:"sync_method"`
+	Histogram  []HistogramBin `json:"histogram"` // size is in flush groups, groups are sync groups
+}
+
+// Heat counts by time and by value. A bucket of time without any is not in the
+// series.
+type Heat struct {
+	BucketSeconds float64      `json:"bucket_seconds"`
+	Bins          []HeatBin    `json:"bins"`   // by rising value, without a hole
+	Series        []HeatBucket `json:"series"` // by rising time, at most 150
+}
+
+// HeatBin is a range of values; To is not in it.
+type HeatBin struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+}
+
+// HeatBucket is one bucket of a series, named by its start.
+type HeatBucket struct {
+	Start  Time    `json:"t"`
+	Counts []int64 `json:"counts"` // one for each bin
 }
 
 // GroupStats describes the sync groups or the flush groups that hold at least
@@ -237,6 +276,10 @@ type IO struct {
 	Rates            *SyncRates        `json:"rates,omitempty"`
 	// LatencyBySize is by rising number of transactions, without empty bins.
 	LatencyBySize []SizeLatency `json:"latency_by_size,omitempty"`
+	// LatencyOverTime counts the binlog syncs that made reported transactions
+	// durable, by when they began and by how long they took in seconds. It is nil
+	// where the trace has no event for each.
+	LatencyOverTime *Heat `json:"latency_over_time,omitempty"`
 }
 
 // Syncs are those of the files of one class.
@@ -363,6 +406,33 @@ const (
 type Sizes struct {
 	Bytes   ByteSize `json:"bytes"`
 	Largest []Large  `json:"largest"` // largest first, at most 10
+	// Histogram is by rising size, in bytes, in bins from 100, 200, 500, 1,000 and
+	// so on, without a hole.
+	Histogram []RangeBin `json:"histogram,omitempty"`
+}
+
+// RangeBin counts what lies from From to To, both in it.
+type RangeBin struct {
+	From  int64 `json:"from"`
+	To    int64 `json:"to"`
+	Count int64 `json:"count"`
+}
+
+// Durations tells how long transactions took, from when their first statement
+// that changes something began to their commit. The log states the first in whole
+// seconds, rounded down, so that n seconds stand for more than n-1 and less than
+// n+1.
+type Durations struct {
+	Transactions int64 `json:"transactions"` // that have one
+	// Impossible counts those that seem to end before they begin, or to last for
+	// more than ten years: a clock was set.
+	Impossible int64 `json:"impossible,omitempty"`
+	P50        int64 `json:"p50_seconds"` // nearest rank, to three significant digits
+	P99        int64 `json:"p99_seconds"`
+	Max        int64 `json:"max_seconds"`
+	// Histogram is by rising duration in whole seconds, in bins from 0, 1, 2, 5, 10
+	// and so on, without a hole.
+	Histogram []RangeBin `json:"histogram"`
 }
 
 // ByteSize describes the sizes of transactions. Percentiles are nearest rank,

@@ -108,7 +108,7 @@ func (r *Rows) Add(t *parser.Txn) error {
 	r.waiting = append(r.waiting, w)
 	if w.grouped {
 		f := r.prover.of(t)
-		r.estimator.add(t, f, w.chosen)
+		r.estimator.add(t, f, w.chosen, syncUnknown)
 	}
 	if r.estimator.off { // groups are not known from here on
 		r.giveWaiting()

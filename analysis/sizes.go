@@ -17,6 +17,7 @@ const (
 // sizes describes transactions in bytes.
 type sizes struct {
 	bytes   *hdrhistogram.Histogram
+	bins    bins125
 	sum, n  int64
 	max     int64
 	largest []Large // largest first
@@ -32,6 +33,7 @@ func (s *sizes) add(t *parser.Txn) {
 	s.n++
 	s.sum += size
 	s.max = max(s.max, size)
+	s.bins.add(size)
 	// Sizes out of its range are of no transaction that fits a disk.
 	_ = s.bytes.RecordValue(min(max(size, 1), 1<<40))
 	if len(s.largest) == largestKept && size <= s.largest[largestKept-1].Bytes {
@@ -58,6 +60,7 @@ func (s *sizes) result() *Sizes {
 			Mean: float64(s.sum) / float64(s.n),
 			P50:  at(50), P95: at(95), P99: at(99), Max: s.max,
 		},
-		Largest: s.largest,
+		Histogram: s.bins.result(),
+		Largest:   s.largest,
 	}
 }

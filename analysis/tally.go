@@ -1,5 +1,7 @@
 package analysis
 
+import "bgcstat/parser"
+
 // tally counts groups and their sizes. A group counts where it holds a
 // reported transaction; its size is that of all its members.
 type tally struct {
@@ -9,6 +11,9 @@ type tally struct {
 
 	size   int64 // of the group that is open, 0 for none
 	chosen bool  // it holds a reported transaction
+
+	at   parser.Micros // when it began, as far as it is reported
+	heat heat          // sizes by that time
 }
 
 // add takes the next member; begins is whether it opens a group. It reports
@@ -29,8 +34,9 @@ func (t *tally) close() {
 	if t.chosen {
 		t.groups++
 		t.sizes.add(t.size)
+		t.heat.add(t.at, t.size)
 	}
-	t.size, t.chosen = 0, false
+	t.size, t.chosen, t.at = 0, false, 0
 }
 
 // stats describes the groups; count and sizes are those of the tally.

@@ -63,6 +63,8 @@ type trace struct {
 	tooFew     int64 // and those with fewer syncs
 	delays     delays
 	bySize     latencies
+
+	latencyOverTime heat // in microseconds
 }
 
 // mark is a place in a log that had been synced, or written, at some time.
@@ -291,6 +293,9 @@ func (tr *trace) book(m *mark) {
 		tr.marked += m.members
 		if m.latency > 0 {
 			tr.bySize.add(m.members, m.latency)
+			if tr.header.ClockOffset != 0 { // else its time is none
+				tr.latencyOverTime.add(m.time, m.latency/1000)
+			}
 		}
 		return
 	}

@@ -674,10 +674,11 @@ func (r *Reader) query(h header, body []byte) (done bool, err error) {
 	}
 	if isWord(q.text, "BEGIN") || !r.statement && opensTransaction(q.text) {
 		r.state = inside
+		t.BeginTime = seconds(h.time)
 		return false, nil
 	}
 	r.database(q.database)
-	t.StatementTime = seconds(h.time)
+	t.BeginTime, t.StatementTime = seconds(h.time), seconds(h.time)
 	t.Terminator = loneTerminator(q.text)
 	t.RaisesClock = raisesClock(q.text)
 	return true, nil

@@ -78,6 +78,11 @@ type Txn struct {
 	// seconds, when that statement began. Savepoints and XA statements do not
 	// count; 0 where there is nothing else.
 	StatementTime Micros
+	// BeginTime is the header time of BEGIN, or of a lone statement: whole seconds,
+	// when the first statement that changes something began, while EventTime is
+	// that of COMMIT where there is one (MySQL 9.7, tried). 0 where there is neither,
+	// as in MariaDB's transactions.
+	BeginTime Micros
 
 	ServerID    uint32 // where the change was made first
 	ThreadID    uint32 // the session's id, or the pseudo_thread_id it set

@@ -1,32 +1,28 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	xfont "golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // fonts are embedded, so that pictures do not depend on those of the machine.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
-// canvas draws in points from the lower left corner.
-type canvas struct{ *vgimg.Canvas }
-
-func parseColor(s string) (color.NRGBA, error) {
-	v, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
-	if err != nil || len(s) != 7 || s[0] != '#' {
-		return color.NRGBA{}, fmt.Errorf("colour %q, want #rrggbb", s)
-	}
-	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}, nil
+// canvas draws in points from the lower left corner, in the colours of a theme.
+type canvas struct {
+	vg.Canvas
+	*theme
+	letters func(string) string // what is drawn of a text
 }
 
 func face(size float64, bold bool) font.Face {
@@ -42,7 +38,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 		return 0
 	}
 	f := face(size, bold)
-	return float64(f.Width(s))
+	return float64(f.Width(drawable(s)))
 }
 
 // wrap breaks s between words into lines of at most width points. A longer
@@ -90,7 +86,33 @@ func (c *canvas) text(x, y float64, s string, size float64, bold bool, tone colo
 		return
 	}
 	c.SetColor(tone)
-	c.FillString(face(size, bold), vg.Point{X: vg.Length(x), Y: vg.Length(y)}, s)
+	c.FillString(face(size, bold), vg.Point{X: vg.Length(x), Y: vg.Length(y)}, c.letters(s))
+}
+
+// printable has a question mark for each character that cannot be printed: some
+// turn the writing round, and some no SVG may hold.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// drawable is printable with a square for each character that the fonts do not
+// have, instead of nothing.
+func drawable(s string) string {
+	const latin = 0x17f // they have all up to there
+	var buf sfnt.Buffer
+	return strings.Map(func(r rune) rune {
+		if r > latin {
+			if i, err := face(smallSize, false).Face.GlyphIndex(&buf, r); err != nil || i == 0 {
+				return '□'
+			}
+		}
+		return r
+	}, printable(s))
 }
 
 func points(p [][2]float64) vg.Path {
@@ -131,11 +153,34 @@ func (c *canvas) rect(left, bottom, right, top float64, tone color.NRGBA) {
 }
 
 func (c *canvas) dot(tone color.NRGBA, x, y, radius float64) {
-	at := vg.Point{X: vg.Length(x), Y: vg.Length(y)}
-	var path vg.Path
-	path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
-	path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
-	path.Close()
+	c.dots(tone, radius, [][2]float64{{x, y}})
+}
+
+func (c *canvas) dots(tone color.NRGBA, radius float64, centers [][2]float64) {
+	shapes(c, tone, centers, func(path *vg.Path, p [2]float64) {
+		at := vg.Point{X: vg.Length(p[0]), Y: vg.Length(p[1])}
+		path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
+		path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+		path.Close()
+	})
+}
+
+func (c *canvas) rects(tone color.NRGBA, all []field) {
+	shapes(c, tone, all, func(path *vg.Path, r field) {
+		*path = append(*path, points([][2]float64{{r.left, r.bottom}, {r.right, r.bottom}, {r.right, r.top}, {r.left, r.top}})...)
+		path.Close()
+	})
+}
+
+// shapes fills shapes that are alike. Some are drawn as one, which takes less
+// room in an SVG; all as one would take long to draw.
+func shapes[T any](c *canvas, tone color.NRGBA, all []T, add func(*vg.Path, T)) {
 	c.SetColor(tone)
-	c.Fill(path)
+	for some := range slices.Chunk(all, 256) {
+		var path vg.Path
+		for _, s := range some {
+			add(&path, s)
+		}
+		c.Fill(path)
+	}
 }

@@ -1,13 +1,17 @@
-// Package plot turns a result into pictures, PNG files for a report:
+// Package plot turns a result into pictures, PNG or SVG files for a report:
 //
 //	group-size    how many groups of each size, and how many transactions in them
 //	timeline      transactions, syncs, sync groups and bytes per second
 //	fsyncs        the syncs that group commit saved, by the log and as measured
 //	sync-latency  how long the syncs of groups of each size took
+//	heat          how long syncs took and how large groups were, over time
+//	flush-groups  how many flush groups a sync group holds
 //	parents       how far back last_committed points, along the log
+//	transactions  how large transactions are, and how long they took
+//	tables        the changes of each table
 //
 // Figures says what is to be seen, as plain values: words, axes, ticks, and
-// the bars and points in the units of their axes. WritePNG only draws that. So
+// the bars and points in the units of their axes. Write only draws that. So
 // tests compare values, and hardly any pixels.
 //
 // Each picture carries the basis of what it shows in its subtitle, and the

@@ -1,28 +1,22 @@
 package plot
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
-	"io"
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The figure is laid out in points, 1/72 inch. The width is fixed, the height
+// The figure is laid out in points, 1/72 inch. The width is given, the height
 // follows from the words and the panels, so that no text has to be cut.
 //
 // It is drawn with gonum's canvas and not with its plot.Plot: that has no
 // subtitles, no legend outside the data, logarithmic axes that panic at 0, and
 // labels that overlap.
 const (
-	dpi       = 144
-	width     = 8 * 72
-	maxHeight = 30 * 72
+	usualWidth = 8 * 72
+	maxHeight  = 30 * 72
 
 	margin    = 16.0
 	titleSize = 13.0
@@ -35,53 +29,6 @@ const (
 	tickLength = 3.0
 )
 
-var (
-	white = color.NRGBA{255, 255, 255, 255}
-	ink   = color.NRGBA{0x22, 0x26, 0x2e, 255}
-	muted = color.NRGBA{0x5a, 0x62, 0x70, 255}
-	frame = color.NRGBA{0x9a, 0xa1, 0xad, 255}
-	rule  = color.NRGBA{0xe4, 0xe7, 0xec, 255}
-	empty = color.NRGBA{0xf4, 0xf5, 0xf7, 255}
-)
-
-// WritePNG draws the figure. It fails where an axis has no range or where the
-// figure is too high; values that are no numbers and points beyond the axes
-// are left out, bars are cut at their edges. Nothing is written on failure
-// unless w fails.
-func (f *Figure) WritePNG(w io.Writer) error { return f.write(w, dpi) }
-
-func (f *Figure) write(w io.Writer, dpi int) error {
-	png, err := f.png(dpi)
-	if err != nil {
-		return fmt.Errorf("plot %s: %w", f.Name, err)
-	}
-	_, err = w.Write(png)
-	return err
-}
-
-func (f *Figure) png(dpi int) (png []byte, err error) {
-	// gonum reports what it cannot draw by panics.
-	defer func() {
-		if p := recover(); p != nil {
-			png, err = nil, fmt.Errorf("drawing: %v", p)
-		}
-	}()
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	l := f.layout()
-	if l.height > maxHeight {
-		return nil, fmt.Errorf("%.0f points high, at most %d are drawn", l.height, maxHeight)
-	}
-	img := vgimg.NewWith(vgimg.UseWH(width, vg.Length(l.height)), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(white))
-	l.draw(&canvas{img})
-	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(&b); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
 // check refuses what cannot be drawn as it stands.
 func (f *Figure) check() error {
 	if len(f.Panels) == 0 {
@@ -93,6 +40,9 @@ func (f *Figure) check() error {
 			return fmt.Errorf("a panel %g points high", p.Height)
 		}
 		axes = append(axes, p.Y)
+		if p.X != nil {
+			axes = append(axes, *p.X)
+		}
 		for _, s := range p.Series {
 			if _, err := parseColor(s.Color); err != nil {
 				return err
@@ -136,15 +86,31 @@ type layout struct {
 	*Figure
 	title, footer []string
 	subtitle      [][]string
-	left, right   float64   // edges of the fields
-	tops          []float64 // of the fields
-	slot          float64   // what a label of the horizontal axis may be wide, where it has bins
-	lines         int       // of those labels
-	height        float64
+	width, height float64
+	left, right   float64 // edges of the fields
+	panels        []place
 }
 
-func (f *Figure) layout() *layout {
-	l := &layout{Figure: f, left: margin, right: width - margin - 6}
+// place is where a panel is.
+type place struct {
+	*Panel
+	x       *horizontal
+	top     float64 // of its field
+	ends    bool    // the axis is drawn below it
+	stacked bool    // the legend has a line of its own
+}
+
+// horizontal is an axis and what its labels may be wide.
+type horizontal struct {
+	Axis
+	used  bool    // a panel has something drawn along it
+	bins  bool    // it has bins, not a scale
+	slot  float64 // what a label may be wide, where it has bins
+	lines int     // of the labels
+}
+
+func (f *Figure) layout(width float64) *layout {
+	l := &layout{Figure: f, width: width, left: margin, right: width - margin - 6}
 	l.title = wrap(f.Title, titleSize, true, width-2*margin)
 	for _, p := range f.Subtitle {
 		l.subtitle = append(l.subtitle, wrap(p, textSize, false, width-2*margin))
@@ -157,63 +123,108 @@ func (f *Figure) layout() *layout {
 			widest = max(widest, textWidth(t.Label, smallSize, false))
 		}
 	}
-	l.left += widest + tickLength + 4
+	l.left += min(widest, width/3) + tickLength + 4
 
 	y := margin + float64(len(l.title))*titleSize*leading + 3
 	for _, p := range l.subtitle {
 		y += float64(len(p))*textSize*leading + 2
 	}
 	y += 6
-	for _, p := range f.Panels {
-		y += headHeight
-		l.tops = append(l.tops, y)
-		y += p.Height + panelGap
-	}
-	l.slot, l.lines = math.Inf(1), 1
-	if n := len(f.X.Ticks); n > 0 && l.bars() {
-		l.slot = (l.right-l.left)/float64(n) - 4
-	}
-	for _, t := range f.X.Ticks {
-		if strings.Contains(l.broken(t.Label), "\n") {
-			l.lines = 2
+	common := l.horizontal(f.X, func(p *Panel) bool { return p.X == nil })
+	last := -1
+	for i := range f.Panels {
+		if f.Panels[i].X == nil {
+			last = i
 		}
 	}
-	y += tickLength + float64(l.lines)*smallSize*leading + textSize*leading
+	for i := range f.Panels {
+		p := place{Panel: &f.Panels[i], x: common, ends: i == last}
+		if p.X != nil {
+			p.x, p.ends = l.horizontal(*p.X, func(q *Panel) bool { return q == p.Panel }), true
+		}
+		p.ends = p.ends && p.x.used
+		y += headHeight
+		if named := textWidth(p.Y.title(), textSize, true); named > 0 && margin+named+12 > l.right-legendWidth(p.Series) && legendWidth(p.Series) > 0 {
+			p.stacked = true
+			y += textSize * leading
+		}
+		p.top = y
+		y += p.Height
+		if p.ends {
+			y += p.x.below()
+		}
+		y += panelGap
+		l.panels = append(l.panels, p)
+	}
+	y -= panelGap
 	if len(l.footer) > 0 {
 		y += 6 + float64(len(l.footer))*smallSize*leading
 	}
-	l.height = y + margin*0.6
+	l.height = y + margin*0.6 + panelGap
 	return l
+}
+
+// horizontal measures the labels of an axis of the panels that are its.
+func (l *layout) horizontal(a Axis, its func(*Panel) bool) *horizontal {
+	h := &horizontal{Axis: a, slot: math.Inf(1), lines: 1}
+	for i := range l.Panels {
+		p := &l.Panels[i]
+		h.used = h.used || its(p) && p.Note == ""
+		h.bins = h.bins || its(p) && slices.ContainsFunc(p.Series, func(s Series) bool {
+			return s.Kind == Filled || s.Kind == Outline || s.Kind == Interval
+		})
+	}
+	if n := len(a.Ticks); n > 0 && h.bins {
+		h.slot = (l.right-l.left)/float64(n) - 4
+		for i := 1; i < n; i++ {
+			from, ok1 := a.place(a.Ticks[i-1].At)
+			to, ok2 := a.place(a.Ticks[i].At)
+			if ok1 && ok2 && from < to {
+				h.slot = min(h.slot, (to-from)*(l.right-l.left)-4)
+			}
+		}
+	}
+	for _, t := range a.Ticks {
+		h.lines = max(h.lines, 1+strings.Count(h.broken(t.Label), "\n"))
+	}
+	return h
+}
+
+// below is the height of what is written below the fields.
+func (h *horizontal) below() float64 {
+	return tickLength + float64(h.lines)*smallSize*leading + textSize*leading
 }
 
 func (l *layout) draw(c *canvas) {
 	y := l.height - margin
 	for _, s := range l.title {
-		c.text(margin, y-titleSize, s, titleSize, true, ink)
+		c.text(margin, y-titleSize, s, titleSize, true, c.ink)
 		y -= titleSize * leading
 	}
 	y -= 3
 	for i, p := range l.subtitle {
 		for _, s := range p {
-			tone := ink
+			tone := c.ink
 			if i == 0 {
-				tone = muted
+				tone = c.muted
 			}
 			c.text(margin, y-textSize, s, textSize, false, tone)
 			y -= textSize * leading
 		}
 		y -= 2
 	}
-	for i := range l.Panels {
-		top := l.height - l.tops[i]
-		l.panel(c, &l.Panels[i], field{l.left, top - l.Panels[i].Height, l.right, top})
+	for i := range l.panels {
+		p := &l.panels[i]
+		top := l.height - p.top
+		l.panel(c, p, field{l.left, top - p.Height, l.right, top})
+		if p.ends {
+			l.xAxis(c, p.x, top-p.Height)
+		}
 	}
-	last := len(l.Panels) - 1
-	l.xAxis(c, l.height-l.tops[last]-l.Panels[last].Height)
 
 	y = margin * 0.6
 	for _, s := range slices.Backward(l.footer) {
-		c.text(margin, y, s, smallSize, false, muted)
+		c.text(margin, y, s, smallSize, false, c.muted)
 		y += smallSize * leading
 	}
 }
@@ -221,43 +232,51 @@ func (l *layout) draw(c *canvas) {
 // field is the rectangle that a panel's data is drawn in.
 type field struct{ left, bottom, right, top float64 }
 
-func (l *layout) panel(c *canvas, p *Panel, r field) {
+func (l *layout) panel(c *canvas, p *place, r field) {
 	head := r.top + 7
-	c.text(margin, head, p.Y.title(), textSize, true, ink)
 	legend(c, p.Series, r.right, head)
+	if p.stacked {
+		head += textSize * leading
+	}
+	title := p.Y.title()
+	if textWidth(title, textSize, true) > l.width-2*margin {
+		title = cut(title, textSize, true, l.width-2*margin)
+	}
+	c.text(margin, head, title, textSize, true, c.ink)
 
 	if p.Note != "" {
-		c.rect(r.left, r.bottom, r.right, r.top, empty)
+		c.rect(r.left, r.bottom, r.right, r.top, c.empty)
 		lines := wrap(p.Note, textSize, false, r.right-r.left-24)
 		y := (r.top+r.bottom)/2 + float64(len(lines))*textSize*leading/2
 		for _, s := range lines {
-			c.text((r.left+r.right-textWidth(s, textSize, false))/2, y-textSize, s, textSize, false, muted)
+			c.text((r.left+r.right-textWidth(s, textSize, false))/2, y-textSize, s, textSize, false, c.muted)
 			y -= textSize * leading
 		}
 		return
 	}
 
 	x := func(v float64) (float64, bool) {
-		at, ok := l.X.place(v)
+		at, ok := p.x.place(v)
 		return r.left + at*(r.right-r.left), ok && within(at)
 	}
 	y := func(v float64) (float64, bool) {
 		at, ok := p.Y.place(v)
 		return r.bottom + at*(r.top-r.bottom), ok && within(at)
 	}
-	if s := l.X.Shaded; s != 0 {
+	if s := p.x.Shaded; s != 0 {
 		if at, ok := x(s); ok {
-			c.rect(at, r.bottom, r.right, r.top, empty)
+			c.rect(at, r.bottom, r.right, r.top, c.empty)
 		}
 	}
-	// Grid lines only where they help to read: not between the bars of sizes.
-	if !l.bars() {
-		for _, t := range l.X.Ticks {
+	// Grid lines only where they help to read: not between bars.
+	if !p.x.bins {
+		for _, t := range p.x.Ticks {
 			if at, ok := x(t.At); ok && t.Label != "" {
-				c.line(rule, 0.5, at, r.bottom, at, r.top)
+				c.line(c.rule, 0.5, at, r.bottom, at, r.top)
 			}
 		}
 	}
+	across := slices.ContainsFunc(p.Series, func(s Series) bool { return s.Kind == Across })
 	for _, t := range p.Y.Ticks {
 		at, ok := y(t.At)
 		if !ok {
@@ -267,13 +286,19 @@ func (l *layout) panel(c *canvas, p *Panel, r field) {
 		if t.Label == "" {
 			length /= 2
 		} else {
-			c.line(rule, 0.5, r.left, at, r.right, at)
-			c.text(r.left-tickLength-3-textWidth(t.Label, smallSize, false), at-smallSize*0.35, t.Label, smallSize, false, muted)
+			if !across {
+				c.line(c.rule, 0.5, r.left, at, r.right, at)
+			}
+			label := t.Label
+			if room := r.left - tickLength - 3 - margin/2; textWidth(label, smallSize, false) > room {
+				label = cut(label, smallSize, false, room)
+			}
+			c.text(r.left-tickLength-3-textWidth(label, smallSize, false), at-smallSize*0.35, label, smallSize, false, c.muted)
 		}
-		c.line(frame, 0.5, r.left-length, at, r.left, at)
+		c.line(c.frame, 0.5, r.left-length, at, r.left, at)
 	}
 	for _, s := range p.Series {
-		l.series(c, &p.Y, s, r, x, y)
+		l.series(c, p, s, r, x, y)
 	}
 	for _, s := range p.Series {
 		above := 3.0
@@ -281,34 +306,30 @@ func (l *layout) panel(c *canvas, p *Panel, r field) {
 			above = 5 // clear of the bracket
 		}
 		for _, b := range s.Bars {
-			l.barLabel(c, p, b, r, above)
-		}
-	}
-	c.line(frame, 0.75, r.left, r.bottom, r.right, r.bottom)
-}
-
-// bars says whether the horizontal axis has bins, not a scale.
-func (l *layout) bars() bool {
-	for _, p := range l.Panels {
-		for _, s := range p.Series {
-			if s.Kind == Filled || s.Kind == Outline || s.Kind == Interval {
-				return true
+			if s.Kind == Across {
+				p.acrossLabel(c, b, r)
+			} else {
+				p.barLabel(c, b, r, above)
 			}
 		}
 	}
-	return false
+	c.line(c.frame, 0.75, r.left, r.bottom, r.right, r.bottom)
 }
 
 // edge is a bar in points.
 type edge struct{ left, right, top float64 }
 
-func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(float64) (float64, bool)) {
-	tone, _ := parseColor(s.Color) // checked before
+func (l *layout) series(c *canvas, p *place, s Series, r field, x, y func(float64) (float64, bool)) {
+	tone := c.tone(s.Color)
+	if s.Kind == Across || s.Kind == Cells {
+		p.blocks(c, s, tone, r)
+		return
+	}
 	var edges []edge
 	for _, b := range s.Bars {
-		from, ok1 := l.X.place(b.From)
-		to, ok2 := l.X.place(b.To)
-		v, ok3 := yAxis.place(b.Value)
+		from, ok1 := p.x.place(b.From)
+		to, ok2 := p.x.place(b.To)
+		v, ok3 := p.Y.place(b.Value)
 		if s.Kind == Unknown {
 			v, ok3 = 1, true
 		}
@@ -328,6 +349,7 @@ func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(flo
 		edges = append(edges, e)
 	}
 	switch s.Kind {
+	case Across, Cells: // drawn before
 	case Filled, Unknown:
 		for _, e := range edges {
 			c.rect(e.left, r.bottom, e.right, e.top, tone)
@@ -337,19 +359,21 @@ func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(flo
 			c.path(tone, 1.4, [][2]float64{{e.left, r.bottom}, {e.left, e.top}, {e.right, e.top}, {e.right, r.bottom}})
 		}
 	case Interval:
-		l.intervals(c, yAxis, s, tone, r)
+		p.intervals(c, s, tone, r)
 	case Area, Steps:
 		c.steps(s.Kind, tone, edges, r.bottom)
 	case Levels:
 		c.levels(s.stroke(), tone, edges)
 	case Dots:
+		var at [][2]float64
 		for _, p := range s.Points {
 			px, ok1 := x(p.X)
 			py, ok2 := y(p.Y)
 			if ok1 && ok2 {
-				c.dot(tone, px, py, s.stroke().Width/2)
+				at = append(at, [2]float64{px, py})
 			}
 		}
+		c.dots(tone, s.stroke().Width/2, at)
 	case Line:
 		var path [][2]float64
 		for _, p := range s.Points {
@@ -366,9 +390,9 @@ func (l *layout) series(c *canvas, yAxis *Axis, s Series, r field, x, y func(flo
 // barLabel writes a bar's label so many points above it, on a ground that keeps lines behind
 // from striking it out. One that is wider than the bar and has no room above
 // those beside it is left out.
-func (l *layout) barLabel(c *canvas, p *Panel, b Bar, r field, above float64) {
-	from, ok1 := l.X.place(b.From)
-	to, ok2 := l.X.place(b.To)
+func (p *place) barLabel(c *canvas, b Bar, r field, above float64) {
+	from, ok1 := p.x.place(b.From)
+	to, ok2 := p.x.place(b.To)
 	v, ok3 := p.Y.place(b.Value)
 	if b.Label == "" || !ok1 || !ok2 || !ok3 {
 		return
@@ -380,16 +404,16 @@ func (l *layout) barLabel(c *canvas, p *Panel, b Bar, r field, above float64) {
 	}
 	center := r.left + (from+to)/2*(r.right-r.left)
 	y := r.bottom + clamp(v)*(r.top-r.bottom) + above
-	if w > (to-from)*(r.right-r.left)+2 && y < p.besides(b, r)+above+1.5*smallSize {
+	if w > (to-from)*(r.right-r.left)-1 && y < p.besides(b, r)+above+1.5*smallSize {
 		return
 	}
-	ground := white
-	if l.X.Shaded != 0 && b.From >= l.X.Shaded {
-		ground = empty
+	ground := c.background
+	if p.x.Shaded != 0 && b.From >= p.x.Shaded {
+		ground = c.empty
 	}
 	c.rect(center-w/2-1, y-1, center+w/2+1, y+smallSize*(leading*float64(len(lines)-1)+0.8), ground)
 	for _, s := range slices.Backward(lines) {
-		c.text(center-textWidth(s, smallSize, false)/2, y, s, smallSize, false, ink)
+		c.text(center-textWidth(s, smallSize, false)/2, y, s, smallSize, false, c.ink)
 		y += smallSize * leading
 	}
 }
@@ -429,7 +453,7 @@ func (c *canvas) steps(k Kind, tone color.NRGBA, edges []edge, bottom float64) {
 			continue
 		}
 		light := tone
-		light.A = 0x60
+		light.A = lightAlpha
 		c.polygon(light, path)
 		c.path(tone, line, path)
 	}
@@ -441,13 +465,10 @@ func legend(c *canvas, series []Series, right, y float64) {
 		if s.Label == "" {
 			continue
 		}
-		tone, _ := parseColor(s.Color)
+		tone := c.tone(s.Color)
 		right -= textWidth(s.Label, smallSize, false)
-		c.text(right, y, s.Label, smallSize, false, ink)
-		long := 10.0
-		if s.Stroke != nil && len(s.Stroke.Dash) > 0 {
-			long = 18 // or the dashes would not be seen
-		}
+		c.text(right, y, s.Label, smallSize, false, c.ink)
+		long := s.sample()
 		right -= long + 4
 		switch mid := y + 2.8; s.Kind {
 		case Dots:
@@ -462,20 +483,49 @@ func legend(c *canvas, series []Series, right, y float64) {
 			c.path(tone, 1.4, [][2]float64{{right + 1, mid - 3}, {right + 1, mid + 3}, {right + 9, mid + 3}, {right + 9, mid - 3}})
 		case Area:
 			light := tone
-			light.A = 0x60
+			light.A = lightAlpha
 			c.rect(right, mid-3, right+10, mid+3, light)
 			c.line(tone, 1, right, mid+3, right+10, mid+3)
-		case Filled, Unknown:
+		case Filled, Unknown, Cells:
 			c.rect(right, mid-3, right+10, mid+3, tone)
+		case Across:
+			c.rect(right, mid-3, right+10, mid+3, tone)
+			c.edge(right, mid-3, right+10, mid+3)
 		}
 		right -= 12
 	}
 }
 
-// broken breaks a label that is too wide for its bin at its dash.
-func (l *layout) broken(label string) string {
-	if textWidth(label, smallSize, false) > l.slot {
-		return strings.Replace(label, "–", "–\n", 1)
+// sample is the length of the sample of a series in a legend.
+func (s *Series) sample() float64 {
+	if s.Stroke != nil && len(s.Stroke.Dash) > 0 {
+		return 18 // or the dashes would not be seen
+	}
+	return 10
+}
+
+// legendWidth is how much room the entries of a legend take, 0 for none.
+func legendWidth(series []Series) float64 {
+	w := 0.0
+	for i := range series {
+		if s := &series[i]; s.Label != "" {
+			w += textWidth(s.Label, smallSize, false) + s.sample() + 4 + 12
+		}
+	}
+	return w
+}
+
+// broken breaks a label that is too wide for its bin at its dash, or else
+// between its words.
+func (h *horizontal) broken(label string) string {
+	wide := func(s string) bool {
+		return slices.ContainsFunc(strings.Split(s, "\n"), func(line string) bool { return textWidth(line, smallSize, false) > h.slot })
+	}
+	if wide(label) {
+		label = strings.Replace(label, "–", "–\n", 1)
+	}
+	if wide(label) {
+		label = strings.ReplaceAll(label, " ", "\n")
 	}
 	return label
 }
@@ -486,60 +536,78 @@ type placed struct {
 	left, right float64
 }
 
-// xLabels places the labels that do not touch the one before them.
-func (l *layout) xLabels() []placed {
-	var labels []placed
-	free := math.Inf(-1)
-	for _, t := range l.X.Ticks {
-		x, ok := l.xTick(t)
-		if !ok || t.Label == "" {
+// xLabels places the labels of the axis: all of them, or as many, evenly, as do
+// not touch.
+func (l *layout) xLabels(h *horizontal) []placed {
+	for every := 1; ; every++ {
+		if labels, ok := l.everyLabel(h, every); ok || every >= len(h.Ticks) {
+			return labels
+		}
+	}
+}
+
+// everyLabel places one in so many labels, and tells whether none touches the
+// one before it; those that do are left out.
+func (l *layout) everyLabel(h *horizontal, every int) (labels []placed, ok bool) {
+	free, n, ok := math.Inf(-1), 0, true
+	for _, t := range h.Ticks {
+		x, on := l.xTick(h, t)
+		if !on || t.Label == "" {
 			continue
 		}
-		p := placed{lines: strings.Split(l.broken(t.Label), "\n")}
+		if n++; (n-1)%every != 0 {
+			continue
+		}
+		p := placed{lines: strings.Split(h.broken(t.Label), "\n")}
 		w := 0.0
 		for _, s := range p.lines {
 			w = max(w, textWidth(s, smallSize, false))
 		}
-		center := min(max(x, margin/2+w/2), width-margin/2-w/2)
+		center := min(max(x, margin/2+w/2), l.width-margin/2-w/2)
 		p.left, p.right = center-w/2, center+w/2
 		if p.left < free {
+			ok = false
 			continue
 		}
 		free = p.right + 4
 		labels = append(labels, p)
 	}
-	return labels
+	return labels, ok
 }
 
 // xTick is where a tick of the horizontal axis is, if it is on the axis.
-func (l *layout) xTick(t Tick) (float64, bool) {
-	at, ok := l.X.place(t.At)
+func (l *layout) xTick(h *horizontal, t Tick) (float64, bool) {
+	at, ok := h.place(t.At)
 	return l.left + at*(l.right-l.left), ok && within(at)
 }
 
 // within says whether a place is on its axis, but for rounding.
 func within(at float64) bool { return at >= -1e-9 && at <= 1+1e-9 }
 
-// xAxis draws ticks, labels and title below the lowest field.
-func (l *layout) xAxis(c *canvas, bottom float64) {
-	for _, t := range l.X.Ticks {
-		x, ok := l.xTick(t)
-		if !ok || l.bars() {
+// xAxis draws ticks, labels and title below a field.
+func (l *layout) xAxis(c *canvas, h *horizontal, bottom float64) {
+	for _, t := range h.Ticks {
+		x, ok := l.xTick(h, t)
+		if !ok || h.bins {
 			continue
 		}
 		length := tickLength
 		if t.Label == "" {
 			length /= 2
 		}
-		c.line(frame, 0.5, x, bottom, x, bottom-length)
+		c.line(c.frame, 0.5, x, bottom, x, bottom-length)
 	}
-	for _, p := range l.xLabels() {
+	for _, p := range l.xLabels(h) {
 		for i, s := range p.lines {
 			x := (p.left + p.right - textWidth(s, smallSize, false)) / 2
-			c.text(x, bottom-tickLength-smallSize*leading*float64(i+1), s, smallSize, false, muted)
+			c.text(x, bottom-tickLength-smallSize*leading*float64(i+1), s, smallSize, false, c.muted)
 		}
 	}
-	title := l.X.title()
-	y := bottom - tickLength - smallSize*leading*float64(l.lines) - textSize*leading - 1
-	c.text((l.left+l.right-textWidth(title, textSize, true))/2, y, title, textSize, true, ink)
+	title := h.title()
+	if textWidth(title, textSize, true) > l.width-2*margin {
+		title = cut(title, textSize, true, l.width-2*margin)
+	}
+	w := textWidth(title, textSize, true)
+	x := min(max((l.left+l.right-w)/2, margin), l.width-margin-w)
+	c.text(x, bottom-tickLength-smallSize*leading*float64(h.lines)-textSize*leading-1, title, textSize, true, c.ink)
 }

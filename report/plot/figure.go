@@ -4,29 +4,41 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"unicode"
 
 	"bgcstat/analysis"
 )
 
 // Names of the figures. A file is named after its figure, see Figure.File.
 const (
-	GroupSize   = "group-size"
-	Timeline    = "timeline"
-	Fsyncs      = "fsyncs"
-	SyncLatency = "sync-latency"
-	Parents     = "parents"
+	GroupSize    = "group-size"
+	Timeline     = "timeline"
+	Fsyncs       = "fsyncs"
+	SyncLatency  = "sync-latency"
+	Heat         = "heat"
+	FlushGroups  = "flush-groups"
+	Parents      = "parents"
+	Transactions = "transactions"
+	Tables       = "tables"
 )
 
+// Names are those of all figures, in the order of Figures.
+func Names() []string {
+	return []string{GroupSize, Timeline, Fsyncs, SyncLatency, Heat, FlushGroups, Parents, Transactions, Tables}
+}
+
 // Figure is a picture as plain values: one column of panels over one
-// horizontal axis.
+// horizontal axis, but for panels with their own.
 type Figure struct {
 	Name     string   `json:"name"`
 	Title    string   `json:"title"`
 	Subtitle []string `json:"subtitle"` // paragraphs
 	Footer   string   `json:"footer,omitempty"`
-	X        Axis     `json:"x"`
-	Panels   []Panel  `json:"panels"` // from the top
+	// Reading says in a sentence or two how to read the picture, and Alt what it
+	// shows, with the main numbers, to those who do not see it. Neither is drawn.
+	Reading string  `json:"reading"`
+	Alt     string  `json:"alt"`
+	X       Axis    `json:"x"`
+	Panels  []Panel `json:"panels"` // from the top
 }
 
 // File is the name of the figure's file.
@@ -34,6 +46,8 @@ func (f *Figure) File() string { return f.Name + ".png" }
 
 // Panel is one field of a figure.
 type Panel struct {
+	// X is the panel's own horizontal axis, nil for that of the figure.
+	X      *Axis    `json:"x,omitempty"`
 	Y      Axis     `json:"y"`
 	Height float64  `json:"height"` // of the field, in points
 	Series []Series `json:"series"` // in the order of drawing
@@ -65,6 +79,8 @@ type Kind string
 
 // The kinds of a series. Those but Dots and Line have bars.
 const (
+	Across   Kind = "across"   // level bars, from From to To, as thick as from Low to Value
+	Cells    Kind = "cells"    // rectangles that touch, from From to To and from Low to Value
 	Filled   Kind = "filled"   // bars, each by itself
 	Outline  Kind = "outline"  // the edges of bars, each by itself
 	Interval Kind = "interval" // brackets from Low to Value, each by itself
@@ -94,7 +110,7 @@ type Stroke struct {
 }
 
 // Bar reaches from From to To along the horizontal axis, and from 0 to Value,
-// or, in an Interval, from Low to Value. Its label may have several lines.
+// or, in an Interval, Across and Cells, from Low to Value. Its label may have several lines.
 type Bar struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
@@ -115,17 +131,6 @@ type Absent struct {
 	Why  string `json:"why"`
 }
 
-// Colours of Okabe and Ito that stand out from white, the first two such that
-// people who see few colours can tell them apart, too; and a grey.
-const (
-	blue       = "#0072B2"
-	vermillion = "#D55E00"
-	green      = "#009E73"
-	purple     = "#CC79A7"
-	black      = "#000000"
-	grey       = "#DFE3E8" // of what is not known
-)
-
 // Figures returns the figures that r carries the data of, and names the others
 // with the reason. Neither changes r nor keeps parts of it.
 func Figures(r *analysis.Result) ([]Figure, []Absent) {
@@ -139,7 +144,11 @@ func Figures(r *analysis.Result) ([]Figure, []Absent) {
 		{Timeline, timeline},
 		{Fsyncs, fsyncs},
 		{SyncLatency, syncLatency},
+		{Heat, heat},
+		{FlushGroups, flushGroups},
 		{Parents, parents},
+		{Transactions, transactions},
+		{Tables, tables},
 	} {
 		f, why := b.build(r)
 		if f == nil {
@@ -248,22 +257,19 @@ func warnings(r *analysis.Result) string {
 // basis is how firm a figure is and where it is from, in the words of the
 // report.
 func basis(b analysis.Basis, m analysis.Method) string {
-	if m == "" {
-		return fmt.Sprintf("basis %s", b)
+	const most = 24
+	s := "basis " + shorten(string(b), most)
+	if m != "" {
+		s += ", method " + shorten(string(m), most)
 	}
-	return fmt.Sprintf("basis %s, method %s", b, m)
+	return s
 }
 
 // shorten cuts the middle out of s where it has more than most characters:
 // what tells names of logs apart is at their ends. Characters that cannot be
 // printed become question marks.
 func shorten(s string, most int) string {
-	runes := []rune(s)
-	for i, r := range runes {
-		if !unicode.IsPrint(r) {
-			runes[i] = '?'
-		}
-	}
+	runes := []rune(printable(s))
 	if n := len(runes); n > most {
 		head := (most - 1) / 2
 		runes = append(append(runes[:head:head], '…'), runes[n-(most-1-head):]...)

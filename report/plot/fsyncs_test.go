@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -270,7 +269,7 @@ func TestFsyncsLabels(t *testing.T) {
 			s.FromLog = &analysis.FromLog{Count: new(n / 2), Low: n / 3, High: n, Basis: analysis.Estimated, Method: analysis.CommitTimestamps}
 		}
 		f := figure(t, r, Fsyncs)
-		l := f.layout()
+		l := f.layout(usualWidth)
 		for _, s := range f.Panels[0].Series {
 			for _, b := range s.Bars {
 				bin := (b.To - b.From) / (f.X.Max - f.X.Min) * (l.right - l.left)
@@ -424,7 +423,7 @@ func tryAll(t *testing.T, name string, r *analysis.Result, draw bool) {
 	t.Helper()
 	figures, _ := Figures(r)
 	for _, f := range figures {
-		if f.Name != Timeline && f.Name != Fsyncs && f.Name != SyncLatency {
+		if f.Name == GroupSize || f.Name == Parents {
 			continue
 		}
 		if _, err := json.Marshal(f); err != nil {
@@ -433,13 +432,13 @@ func tryAll(t *testing.T, name string, r *analysis.Result, draw bool) {
 		if err := f.check(); err != nil {
 			t.Errorf("%s: %s: %v", name, f.Name, err)
 		}
-		if s := strings.Join(append(f.Subtitle, f.Title), " "); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || strings.Contains(s, "\x1b") {
+		if s := strings.Join(append(f.Subtitle, f.Title, f.Alt, f.Reading), " "); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || strings.Contains(s, "\x1b") {
 			t.Errorf("%s: %s says %.300q", name, f.Name, s)
 		}
 		if !draw {
 			continue
 		}
-		if err := f.write(new(bytes.Buffer), dpi/8); err != nil {
+		if _, err := f.layout(usualWidth).png(36, themes[Light]); err != nil {
 			t.Errorf("%s: %s: %v", name, f.Name, err)
 		}
 	}

@@ -137,6 +137,12 @@ func groupSize(r *analysis.Result) (*Figure, string) {
 		f.X.Ticks = append(f.X.Ticks, Tick{At: float64(i) + 0.5, Label: b.String()})
 	}
 
+	f.Reading = "The upper bars count groups, the lower ones the transactions in them: the further to the right the lower bars are, the more transactions shared one sync of the binlog; those at 1 committed alone."
+	if !isKnown {
+		f.Reading = "The bars count transactions with the same last_committed, which are no commit groups: do not read how well commits were grouped from them."
+	}
+	f.Alt = "Bar chart of group sizes. " + f.Subtitle[0]
+
 	type source struct {
 		binned
 		Series

@@ -34,9 +34,8 @@ func syncLatency(r *analysis.Result) (*Figure, string) {
 	}
 	div, word := large(float64(most))
 	for i, b := range bins {
-		name := count(b.From)
+		name := sizeOf(b)
 		if b.To > b.From {
-			name += "–" + count(b.To)
 			if f.X.Shaded == 0 && i > 0 {
 				f.X.Unit, f.X.Shaded = "transactions made durable by one sync; shaded: ranges of sizes", float64(i)
 			}
@@ -74,6 +73,11 @@ func syncLatency(r *analysis.Result) (*Figure, string) {
 		counts.Y.Unit = word
 	}
 	f.Panels = []Panel{times, counts}
+	f.Reading = "A line that stays level from left to right means that a large group costs no more to sync than a small one, so grouping saves time; the bars below say how many syncs each point stands for."
+	f.Alt = "Lines of sync latency by group size." + allInWords(r.IO)
+	if n := len(bins); n > 1 {
+		f.Alt += fmt.Sprintf(" The median is %s for groups of %s and %s for those of %s.", milliseconds(bins[0].P50), sizeOf(bins[0]), milliseconds(bins[n-1].P50), sizeOf(bins[n-1]))
+	}
 	return f, ""
 }
 
@@ -103,6 +107,14 @@ func latencyBins(all []analysis.SizeLatency) (bins []analysis.SizeLatency, left 
 		}
 	}
 	return bins, left
+}
+
+// sizeOf names the sizes of a bin.
+func sizeOf(b analysis.SizeLatency) string {
+	if b.To > b.From {
+		return count(b.From) + "–" + count(b.To)
+	}
+	return count(b.From)
 }
 
 // timed says whether v is a time that a sync may take, in seconds; NaN is none.

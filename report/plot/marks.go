@@ -72,18 +72,69 @@ func touching(edges []edge) int {
 }
 
 // intervals draws a bracket for each bar of the series.
-func (l *layout) intervals(c *canvas, yAxis *Axis, s Series, tone color.NRGBA, r field) {
+func (p *place) intervals(c *canvas, s Series, tone color.NRGBA, r field) {
 	for _, b := range s.Bars {
-		from, ok1 := l.X.place(b.From)
-		to, ok2 := l.X.place(b.To)
-		low, ok3 := yAxis.place(b.Low)
-		high, ok4 := yAxis.place(b.Value)
+		from, ok1 := p.x.place(b.From)
+		to, ok2 := p.x.place(b.To)
+		low, ok3 := p.Y.place(b.Low)
+		high, ok4 := p.Y.place(b.Value)
 		if !ok1 || !ok2 || !ok3 || !ok4 || !within(from) || !within(to) {
 			continue
 		}
 		x := r.left + (from+to)/2*(r.right-r.left)
 		c.bracket(tone, x, r.bottom+clamp(low)*(r.top-r.bottom), r.bottom+clamp(high)*(r.top-r.bottom), 6)
 	}
+}
+
+// blocks draws the rectangles of Across and Cells. Those of a heat map reach a
+// little under the next ones, so that no seams are seen between them.
+func (p *place) blocks(c *canvas, s Series, tone color.NRGBA, r field) {
+	var cells []field
+	for _, b := range s.Bars {
+		from, ok1 := p.x.place(b.From)
+		to, ok2 := p.x.place(b.To)
+		low, ok3 := p.Y.place(b.Low)
+		high, ok4 := p.Y.place(b.Value)
+		from, to, low, high = clamp(from), clamp(to), clamp(low), clamp(high)
+		if !ok1 || !ok2 || !ok3 || !ok4 || from >= to || low >= high {
+			continue
+		}
+		left, right := r.left+from*(r.right-r.left), r.left+to*(r.right-r.left)
+		bottom, top := r.bottom+low*(r.top-r.bottom), r.bottom+high*(r.top-r.bottom)
+		if s.Kind == Cells {
+			const seam = 0.3
+			// What is there is seen, be it ever so narrow.
+			cells = append(cells, field{left, bottom, min(r.right, max(right+seam, left+0.8)), min(r.top, top+seam)})
+			continue
+		}
+		right = max(right, left+0.8)
+		c.rect(left, bottom, right, top, tone)
+		c.edge(left, bottom, right, top)
+	}
+	c.rects(tone, cells)
+}
+
+// edge draws the thin edge of a rectangle that lies beside others.
+func (c *canvas) edge(left, bottom, right, top float64) {
+	path := points([][2]float64{{left, bottom}, {right, bottom}, {right, top}, {left, top}})
+	path.Close()
+	c.SetColor(c.ink)
+	c.SetLineWidth(0.5)
+	c.Stroke(path)
+}
+
+// acrossLabel writes the label of a bar of Across at its end.
+func (p *place) acrossLabel(c *canvas, b Bar, r field) {
+	to, ok1 := p.x.place(b.To)
+	low, ok2 := p.Y.place(b.Low)
+	high, ok3 := p.Y.place(b.Value)
+	if b.Label == "" || !ok1 || !ok2 || !ok3 {
+		return
+	}
+	w := textWidth(b.Label, smallSize, false)
+	x, y := min(r.left+clamp(to)*(r.right-r.left)+4, r.right+margin/2-w), r.bottom+clamp((low+high)/2)*(r.top-r.bottom)
+	c.rect(x-1, y-smallSize*0.5, x+w+1, y+smallSize*0.5, c.background)
+	c.text(x, y-smallSize*0.35, b.Label, smallSize, false, c.ink)
 }
 
 // bracket draws an upright line between two short ones.

@@ -61,12 +61,14 @@ func parents(r *analysis.Result) (*Figure, string) {
 		p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Points: dots(points, f.X, p.Y, div)})
 	}
 	if len(proofs) > 0 {
-		p.Series = append(p.Series, Series{Label: "proves WRITESET", Kind: Dots, Color: purple, Points: dots(proofs, f.X, p.Y, div)})
+		p.Series = append(p.Series, Series{Label: "proves WRITESET", Kind: Dots, Color: green, Points: dots(proofs, f.X, p.Y, div)})
 	}
 	if m := medians(all, last, div); len(m) > 1 {
 		p.Series = append(p.Series, Series{Label: "median along the log", Kind: Line, Color: vermillion, Points: m})
 	}
 	f.Panels = []Panel{p}
+	f.Reading = "A low, level band is commit order; dots that climb with the log are WRITESET, where last_committed says nothing about commit groups, and those marked as proofs cannot come from commit order."
+	f.Alt = fmt.Sprintf("Scatter plot of parent distances of %s along the log, from 1 to %s, %s of them proofs of WRITESET. %s", plural(int64(len(all)), "transaction"), count(farthest), count(int64(len(proofs))), strings.TrimSpace(mode(r.DependencyTracking)+observed(r.DependencyTracking)))
 	return f, ""
 }
 

@@ -8,10 +8,12 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +74,8 @@ func samples() map[string]*analysis.Result {
 	huge.Rates.Series[3].Transactions, huge.Rates.Series[3].Bytes = math.MaxInt64, math.MaxInt64
 	huge.Parents.Points = append(huge.Parents.Points, analysis.Parent{Index: 1e18, Distance: 1e18})
 
-	return map[string]*analysis.Result{
+	all := detailedSamples()
+	maps.Copy(all, map[string]*analysis.Result{
 		"exact": exact(), "writeset": writeset(400), "commit order": commitOrder(2000),
 		"traced": traced(), "flushes only": flushesOnly(), "busy": busy(), "noisy": noisy(),
 		"few": few, "many": many, "both": both, "partly": partly, "names": names, "one": one, "huge": huge,
@@ -83,7 +86,8 @@ func samples() map[string]*analysis.Result {
 		"30 days, short buckets": long("2026-07-20T05:10:00Z", 10*time.Second, 30*8640),
 		"a year":                 long("2025-08-01T23:55:00Z", 24*time.Hour, 400),
 		"a century":              long("1970-01-01T00:00:00Z", 30*24*time.Hour, 1200),
-	}
+	})
+	return all
 }
 
 func figure(t *testing.T, r *analysis.Result, name string) *Figure {
@@ -118,8 +122,13 @@ func rounded(s []byte) []byte {
 func TestFigureGolden(t *testing.T) {
 	small := writeset(24)
 	small.Rates.Series = small.Rates.Series[:12]
-	for name, r := range map[string]*analysis.Result{"exact": exact(), "writeset": small, "traced": traced(), "flushes-only": flushesOnly()} {
+	for name, r := range map[string]*analysis.Result{"exact": exact(), "writeset": small, "traced": traced(), "flushes-only": flushesOnly(), "detailed": smallDetailed()} {
 		figures, absent := Figures(r)
+		if name == "detailed" { // the others are in traced
+			figures = slices.DeleteFunc(figures, func(f Figure) bool {
+				return !slices.Contains([]string{Heat, FlushGroups, Transactions, Tables}, f.Name)
+			})
+		}
 		got, err := json.MarshalIndent(struct {
 			Figures []Figure `json:"figures"`
 			Absent  []Absent `json:"absent,omitempty"`
@@ -152,18 +161,24 @@ func TestFigureGolden(t *testing.T) {
 // as data.
 func TestPNGGolden(t *testing.T) {
 	t.Parallel()
-	goldenPNG(t, "exact-timeline.png", figure(t, exact(), Timeline))
-	goldenPNG(t, "writeset-group-size.png", figure(t, writeset(400), GroupSize))
-	goldenPNG(t, "writeset-parents.png", figure(t, writeset(400), Parents))
-	goldenPNG(t, "traced-timeline.png", figure(t, traced(), Timeline))
-	goldenPNG(t, "traced-fsyncs.png", figure(t, traced(), Fsyncs))
-	goldenPNG(t, "traced-sync-latency.png", figure(t, traced(), SyncLatency))
-	goldenPNG(t, "busy-sync-latency.png", figure(t, busy(), SyncLatency)) // logarithmic
+	goldenPNG(t, "exact-timeline.png", Light, figure(t, exact(), Timeline))
+	goldenPNG(t, "writeset-group-size.png", Light, figure(t, writeset(400), GroupSize))
+	goldenPNG(t, "writeset-parents.png", Light, figure(t, writeset(400), Parents))
+	goldenPNG(t, "traced-timeline.png", Light, figure(t, traced(), Timeline))
+	goldenPNG(t, "traced-fsyncs.png", Light, figure(t, traced(), Fsyncs))
+	goldenPNG(t, "traced-sync-latency.png", Light, figure(t, traced(), SyncLatency))
+	goldenPNG(t, "busy-sync-latency.png", Light, figure(t, busy(), SyncLatency)) // logarithmic
+	goldenPNG(t, "detailed-heat.png", Light, figure(t, full(), Heat))
+	goldenPNG(t, "detailed-heat-dark.png", Dark, figure(t, full(), Heat))
+	goldenPNG(t, "detailed-flush-groups.png", Light, figure(t, full(), FlushGroups))
+	goldenPNG(t, "detailed-transactions.png", Light, figure(t, full(), Transactions))
+	goldenPNG(t, "hostile-tables.png", Light, figure(t, samples()["hostile names"], Tables))
+	goldenPNG(t, "traced-fsyncs-dark.png", Dark, figure(t, traced(), Fsyncs))
 }
 
-func goldenPNG(t *testing.T, name string, f *Figure) {
+func goldenPNG(t *testing.T, name string, theme Theme, f *Figure) {
 	t.Helper()
-	got, err := f.png(dpi / 2)
+	got, err := f.layout(usualWidth).png(72, themes[theme])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,24 +264,29 @@ func TestDifferent(t *testing.T) {
 
 func TestPNG(t *testing.T) {
 	t.Parallel()
+	detailed := detailedSamples()
 	for name, r := range samples() {
 		figures, absent := Figures(r)
-		if len(figures)+len(absent) != 5 {
-			t.Errorf("%s: %d figures and %d absent, want 5 in all", name, len(figures), len(absent))
+		if len(figures)+len(absent) != len(Names()) {
+			t.Errorf("%s: %d figures and %d absent, want %d in all", name, len(figures), len(absent), len(Names()))
 		}
 		for _, f := range figures {
 			if _, err := json.Marshal(f); err != nil {
 				t.Errorf("%s: %s: %v", name, f.Name, err)
 			}
-			// At a quarter of the resolution, for speed.
-			if err := f.write(new(bytes.Buffer), dpi/4); err != nil {
+			// At a quarter of the resolution, for speed; and what only differs in its
+			// details without the rest.
+			if _, same := detailed[name]; same && !slices.Contains([]string{Heat, FlushGroups, Transactions, Tables}, f.Name) {
+				continue
+			}
+			if _, err := f.layout(usualWidth).png(36, themes[Light]); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	for _, name := range []string{GroupSize, Timeline, Fsyncs, SyncLatency, Parents} {
+	for _, name := range Names() {
 		var a, b bytes.Buffer
-		f := figure(t, traced(), name)
+		f := figure(t, full(), name)
 		if err := f.WritePNG(&a); err != nil {
 			t.Fatal(err)
 		}
@@ -274,10 +294,10 @@ func TestPNG(t *testing.T) {
 		if w := img.Bounds().Dx(); w != 1152 {
 			t.Errorf("%s is %d pixels wide, want 1152", name, w)
 		}
-		if c := color.NRGBAModel.Convert(img.At(0, 0)); c != white {
+		if c := color.NRGBAModel.Convert(img.At(0, 0)); c != themes[Light].background {
 			t.Errorf("%s: the background is %v, want white", name, c)
 		}
-		if err := figure(t, traced(), name).WritePNG(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+		if err := figure(t, full(), name).WritePNG(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: other bytes the second time (%v)", name, err)
 		}
 	}
@@ -295,23 +315,31 @@ func TestInvariants(t *testing.T) {
 			if !strings.Contains(strings.Join(f.Subtitle, " "), "basis ") && f.Name != Parents {
 				t.Errorf("%s: %s: no basis in the subtitle %q", name, f.Name, f.Subtitle)
 			}
+			if f.Reading == "" || !strings.HasSuffix(f.Reading, ".") || f.Alt == "" || !strings.HasSuffix(f.Alt, ".") || len(f.Alt) > 900 {
+				t.Errorf("%s: %s: reading %q and alt %q", name, f.Name, f.Reading, f.Alt)
+			}
 			axes := []Axis{f.X}
 			for _, p := range f.Panels {
 				axes = append(axes, p.Y)
+				x := f.X
+				if p.X != nil {
+					x = *p.X
+					axes = append(axes, x)
+				}
 				if (p.Note == "") != (len(p.Series) > 0) {
 					t.Errorf("%s: %s: a panel with %d series and the note %q", name, f.Name, len(p.Series), p.Note)
 				}
 				for _, s := range p.Series {
-					if n := 2 * len(s.Bars); n > 1000 {
+					if n := 2 * len(s.Bars); n > 1000 && s.Kind != Cells {
 						t.Errorf("%s: %s: %d points in a line", name, f.Name, n)
 					}
 					for _, b := range s.Bars {
-						if b.Value > p.Y.Max || b.Value < b.Low || b.Low < 0 || b.From >= b.To || b.From < f.X.Min || b.To > f.X.Max {
+						if b.Value > p.Y.Max || b.Value < b.Low || b.Low < 0 || b.From >= b.To || b.From < x.Min || b.To > x.Max {
 							t.Errorf("%s: %s: bar %v is beyond the axes", name, f.Name, b)
 						}
 					}
 					for _, at := range s.Points {
-						if at.X < f.X.Min || at.X > f.X.Max || at.Y < p.Y.Min || at.Y > p.Y.Max {
+						if at.X < x.Min || at.X > x.Max || at.Y < p.Y.Min || at.Y > p.Y.Max {
 							t.Errorf("%s: %s: point %v is beyond the axes", name, f.Name, at)
 						}
 					}
@@ -322,21 +350,38 @@ func TestInvariants(t *testing.T) {
 					t.Errorf("%s: %s: axis %q has the unit %q", name, f.Name, a.Label, a.Unit)
 				}
 			}
-			l := f.layout()
-			labels := l.xLabels()
-			for i := 1; i < len(labels); i++ {
-				if labels[i].left <= labels[i-1].right {
-					t.Errorf("%s: %s: labels %q and %q overlap", name, f.Name, labels[i-1].lines, labels[i].lines)
+			bins := []string{GroupSize, SyncLatency, FlushGroups, Transactions}
+			for _, width := range []float64{usualWidth, MinWidth * 72 / 96} {
+				l := f.layout(width)
+				for _, p := range l.panels {
+					if !p.x.used {
+						continue
+					}
+					labels := l.xLabels(p.x)
+					for i := 1; i < len(labels); i++ {
+						if labels[i].left <= labels[i-1].right {
+							t.Errorf("%s: %s: labels %q and %q overlap", name, f.Name, labels[i-1].lines, labels[i].lines)
+						}
+					}
+					for _, label := range labels {
+						if label.left < 0 || label.right > width {
+							t.Errorf("%s: %s: label %q is cut", name, f.Name, label.lines)
+						}
+					}
+					want := 0
+					for _, tick := range p.x.Ticks {
+						if tick.Label != "" {
+							want++
+						}
+					}
+					if width == usualWidth && (len(labels) != want || want < 2 && !slices.Contains(bins, f.Name)) {
+						t.Errorf("%s: %s: %d labels of %d have room on the horizontal axis", name, f.Name, len(labels), want)
+					}
+					title, legend := margin+textWidth(p.Y.title(), textSize, true), legendWidth(p.Series)
+					if legend > 0 && !p.stacked && title > l.right-legend || legend > l.right && width == usualWidth {
+						t.Errorf("%s: %s: the legend of %q has no room", name, f.Name, p.Y.title())
+					}
 				}
-			}
-			want := 0
-			for _, tick := range f.X.Ticks {
-				if tick.Label != "" {
-					want++
-				}
-			}
-			if len(labels) != want || want < 2 && f.Name != GroupSize && f.Name != SyncLatency {
-				t.Errorf("%s: %s: %d labels of %d have room on the horizontal axis", name, f.Name, len(labels), want)
 			}
 		}
 	}
@@ -353,8 +398,9 @@ func TestAbsent(t *testing.T) {
 		{"empty", analysis.Result{}, map[string]string{
 			GroupSize: "no transactions", Timeline: "has a time", Parents: "no transaction has last_committed",
 			Fsyncs: "no transactions", SyncLatency: "no trace",
+			Heat: "no transactions", FlushGroups: "no transactions", Transactions: "neither sizes nor durations", Tables: "no transactions",
 		}},
-		{"no clock", analysis.Result{Transactions: 5}, map[string]string{GroupSize: "not known", Timeline: "", Parents: "", Fsyncs: "number of sync groups is not known", SyncLatency: ""}},
+		{"no clock", analysis.Result{Transactions: 5}, map[string]string{GroupSize: "not known", Timeline: "", Parents: "", Fsyncs: "number of sync groups is not known", Heat: "neither how long", FlushGroups: "commit timestamps", Tables: "no row events"}},
 		{"no sizes", analysis.Result{
 			Transactions: 5,
 			Groups:       analysis.Groups{LastCommitted: &analysis.LastCommittedGroups{Histogram: hist(-1, 5, 0, 3, 7, 0)}},
@@ -363,7 +409,7 @@ func TestAbsent(t *testing.T) {
 		}, map[string]string{GroupSize: "not known", Timeline: "NaN", Parents: "all of 2 parent distances"}},
 	} {
 		figures, absent := Figures(&tt.r)
-		if len(figures) != 0 || len(absent) != 5 {
+		if len(figures) != 0 || len(absent) != len(Names()) {
 			t.Errorf("%s: %d figures, %v", tt.name, len(figures), absent)
 		}
 		for _, a := range absent {
@@ -396,15 +442,19 @@ func TestWritePNGAnyFigure(t *testing.T) {
 	axis := Axis{Label: "a", Unit: "u", Max: 1, Ticks: []Tick{{nan, "x"}, {inf, "y"}, {0, "z"}, {0, "z"}, {0.5, ""}}}
 	logAxis := Axis{Label: "a", Unit: "u", Min: 1, Max: 1e18, Log: true, Ticks: axis.Ticks}
 	dashed := &Stroke{Width: 20, Dash: []float64{0.2, 100, 3}}
-	for _, kind := range []Kind{Filled, Outline, Interval, Area, Steps, Levels, Unknown, Dots, Line, "other"} {
+	for _, kind := range []Kind{Filled, Outline, Interval, Area, Steps, Levels, Unknown, Across, Cells, Dots, Line, "other"} {
 		for _, y := range []Axis{axis, logAxis} {
 			series := []Series{{Kind: kind, Color: blue, Label: "some", Bars: bars, Points: points}, {Kind: kind, Color: blue}}
 			if kind == Levels || kind == Line {
 				series[0].Stroke = dashed
 			}
-			f := Figure{X: axis, Panels: []Panel{{Y: y, Height: 50, Series: series}}}
+			f := Figure{X: axis, Panels: []Panel{{Y: y, Height: 50, Series: series}, {X: &logAxis, Y: y, Height: 50, Series: series}}}
 			if err := f.WritePNG(new(bytes.Buffer)); err != nil {
 				t.Errorf("%s: %v", kind, err)
+			}
+			var b bytes.Buffer
+			if err := f.WriteSVG(&b); err != nil || bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+				t.Errorf("%s: %v, or no numbers in the SVG", kind, err)
 			}
 		}
 	}
@@ -420,6 +470,7 @@ func TestWritePNGAnyFigure(t *testing.T) {
 		"no number":         {X: Axis{Max: nan}, Panels: []Panel{fine}},
 		"infinite":          {X: Axis{Max: inf}, Panels: []Panel{fine}},
 		"overflow":          {X: Axis{Min: -1.7e308, Max: 1.7e308}, Panels: []Panel{fine}},
+		"bad own axis":      {X: axis, Panels: []Panel{{X: &Axis{Max: nan}, Y: axis, Height: 50}}},
 		"logarithm of 0":    {X: axis, Panels: []Panel{{Y: Axis{Max: 1, Log: true}, Height: 50}}},
 		"no height":         {X: axis, Panels: []Panel{{Y: axis}}},
 		"height no number":  {X: axis, Panels: []Panel{{Y: axis, Height: nan}}},
@@ -437,6 +488,9 @@ func TestWritePNGAnyFigure(t *testing.T) {
 		var b bytes.Buffer
 		if err := f.WritePNG(&b); err == nil || b.Len() > 0 {
 			t.Errorf("%s: error %v and %d bytes, want an error alone", name, err, b.Len())
+		}
+		if err := f.WriteSVG(&b); err == nil || b.Len() > 0 {
+			t.Errorf("%s, SVG: error %v and %d bytes, want an error alone", name, err, b.Len())
 		}
 	}
 	for name, f := range map[string]Figure{
@@ -458,61 +512,34 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestPalette(t *testing.T) {
-	linear := func(s string) [3]float64 {
-		c, err := parseColor(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out [3]float64
-		for i, v := range []uint8{c.R, c.G, c.B} {
-			if x := float64(v) / 255; x <= 0.04045 {
-				out[i] = x / 12.92
-			} else {
-				out[i] = math.Pow((x+0.055)/1.055, 2.4)
-			}
-		}
-		return out
-	}
-	luminance := func(c [3]float64) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] }
-
-	// Lines need a contrast of 3 against white (WCAG 2.1, 1.4.11).
-	for _, s := range []string{blue, vermillion, green, purple, black} {
-		if c := 1.05 / (luminance(linear(s)) + 0.05); c < 3 {
-			t.Errorf("%s: contrast %.2f against white, want 3", s, c)
-		}
-	}
-	// As people without one kind of cones see them (Viénot, Brettel and Mollon
-	// 1999, on linear RGB; tritanopia after Machado 2009).
-	for name, m := range map[string][3][3]float64{
-		"protanopia":   {{0.11238, 0.88762, 0}, {0.11238, 0.88762, 0}, {0.00401, -0.00401, 1}},
-		"deuteranopia": {{0.29275, 0.70725, 0}, {0.29275, 0.70725, 0}, {-0.02234, 0.02234, 1}},
-		"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
-	} {
-		see := func(s string) [3]float64 {
-			c := linear(s)
-			var out [3]float64
-			for i, row := range m {
-				out[i] = row[0]*c[0] + row[1]*c[1] + row[2]*c[2]
-			}
-			return out
-		}
-		a, b := see(blue), see(vermillion)
-		if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < 0.25 {
-			t.Errorf("%s: the colours are %.2f apart, want 0.25", name, d)
+// No figure takes more than a second, however large the log: its values are
+// bounded.
+func BenchmarkWrite(b *testing.B) {
+	largest := samples()["widest heat"]
+	largest.Parents = commitOrder(60000).Parents
+	largest.Rates = long("2026-07-20T05:10:00Z", time.Hour, 720).Rates
+	figures, _ := Figures(largest)
+	for _, f := range figures {
+		for _, o := range []Options{{}, {Format: SVG}} {
+			b.Run(f.Name+"-"+string(o.withDefaults().Format), func(b *testing.B) {
+				var size int
+				for b.Loop() {
+					var out bytes.Buffer
+					if err := f.Write(&out, o); err != nil {
+						b.Fatal(err)
+					}
+					size = out.Len()
+				}
+				b.ReportMetric(float64(size), "bytes")
+			})
 		}
 	}
 }
 
-func BenchmarkWritePNG(b *testing.B) {
-	figures, _ := Figures(writeset(5000))
-	for _, f := range figures {
-		b.Run(f.Name, func(b *testing.B) {
-			for b.Loop() {
-				if err := f.WritePNG(new(bytes.Buffer)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+func BenchmarkFigures(b *testing.B) {
+	largest := samples()["widest heat"]
+	largest.Parents = commitOrder(60000).Parents
+	for b.Loop() {
+		Figures(largest)
 	}
 }

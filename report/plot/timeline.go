@@ -141,6 +141,11 @@ func timeline(r *analysis.Result) (*Figure, string) {
 
 	bytes := g.rates(cols, func(c column) (float64, float64, bool) { return c.bytes, c.topBytes, true })
 	f.Panels = append(f.Panels, bytes.panel("binlog written by these transactions", "", bytesUnit))
+	f.Reading = "All panels share the time axis: where transactions rise and syncs or sync groups do not, groups grew larger; where both rise alike, more syncs were paid for."
+	f.Alt = fmt.Sprintf("Timeline over %s: at most %s transactions and %s of binlog a second.", span(g.to-g.from), significant(transactions.greatest), bytesInWords(whole(bytes.greatest)))
+	if s := r.Groups.Sync; s != nil {
+		f.Alt += " In all: " + numberInWords(s)
+	}
 	return f, ""
 }
 
