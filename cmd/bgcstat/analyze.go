@@ -14,6 +14,7 @@ import (
 	"bgcstat/parser"
 	"bgcstat/report"
 	"bgcstat/report/html"
+	"bgcstat/report/plot"
 )
 
 type analyzeOptions struct {
@@ -23,13 +24,18 @@ type analyzeOptions struct {
 	plots  []string
 	theme  string
 	redact bool
+
+	plotFormat string
+	width      int
 }
 
 func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print the result as `text`, json (one object, with --per-server one for each), or csv (one row per bucket of time)")
-	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots as PNG into this `directory`")
-	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plotNames(), ",")+" (default all)")
-	f.StringVar(&o.theme, "theme", string(html.Auto), "colours of report.html on a screen: light, dark, or `auto`, which is what the reader's device prefers")
+	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots into this `directory`")
+	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plot.Names(), ",")+" (default all)")
+	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside report.html are always PNG")
+	f.IntVar(&o.width, "width", plot.DefaultWidth, "width of the plots in `pixels`")
+	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for report.html on a screen is what the reader's device prefers, and else light")
 	f.BoolVar(&o.redact, "redact", false, "replace the names of databases, tables, users, hosts, directories and unusual files, and UUIDs, by short ones (db1.t3, host1), for a report that you send")
 	o.inputOptions.addFlags(f)
 }
@@ -79,7 +85,7 @@ over all transactions first.
 
 // checkPage reads the flags that say what --out writes.
 func (o *analyzeOptions) checkPage(f *pflag.FlagSet) error {
-	for _, name := range []string{"plots", "theme"} {
+	for _, name := range []string{"plots", "plot-format", "width", "theme"} {
 		if f.Changed(name) && o.out == "" {
 			return usageError("--%s without --out, which writes the page and the plots", name)
 		}
@@ -87,7 +93,13 @@ func (o *analyzeOptions) checkPage(f *pflag.FlagSet) error {
 	if !slices.Contains([]html.Theme{html.Auto, html.Light, html.Dark}, html.Theme(o.theme)) {
 		return usageError("--theme is %q, want auto, light or dark", o.theme)
 	}
-	names := plotNames()
+	if !slices.Contains([]plot.Format{plot.PNG, plot.SVG}, plot.Format(o.plotFormat)) {
+		return usageError("--plot-format is %q, want png or svg", o.plotFormat)
+	}
+	if o.width < plot.MinWidth || o.width > plot.MaxWidth {
+		return usageError("--width is %d, want %d to %d", o.width, plot.MinWidth, plot.MaxWidth)
+	}
+	names := plot.Names()
 	for _, name := range o.plots {
 		if !slices.Contains(names, name) {
 			return usageError("--plots has %q, want of %s", name, strings.Join(names, ", "))

@@ -15,26 +15,13 @@ import (
 	"bgcstat/report/plot"
 )
 
-// plotNames are what --plots takes: the figures that there are, whether or not
-// a result carries their data.
-func plotNames() []string {
-	figures, absent := plot.Figures(&analysis.Result{})
-	var names []string
-	for _, f := range figures {
-		names = append(names, f.Name)
-	}
-	for _, a := range absent {
-		names = append(names, a.Name)
-	}
-	return names
-}
-
 // write fills the output directory: the page, its plots and report.json.
 func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	images, absent, err := o.draw(r)
+	figures, absent := o.figures(r)
+	images, err := o.draw(figures)
 	if err != nil {
 		return err
 	}
@@ -58,41 +45,69 @@ func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
 	if err := file("report.json", func(w io.Writer) error { return report.JSON(w, r) }); err != nil {
 		return err
 	}
-	for _, image := range images {
-		if err := file(image.Name+".png", func(w io.Writer) error {
-			_, err := w.Write(image.PNG)
-			return err
-		}); err != nil {
+	for i := range figures {
+		f := &figures[i]
+		if err := file(f.Name+"."+o.plotFormat, func(w io.Writer) error { return f.Write(w, o.drawing()) }); err != nil {
 			return err
 		}
 	}
 	for _, a := range absent {
-		u.hintf("no %s.png: %s", a.Name, a.Why)
+		u.hintf("no %s.%s: %s", a.Name, o.plotFormat, a.Why)
 	}
 	u.errorf("wrote %s to %s", strings.Join(names, ", "), dir)
 	return nil
 }
 
-// draw gives the plots that were asked for, as far as the result carries them.
-func (o *analyzeOptions) draw(r *analysis.Result) ([]html.Image, []html.Absent, error) {
-	figures, without := plot.Figures(r)
-	var images []html.Image
-	var absent []html.Absent
-	for _, f := range figures {
-		if !slices.Contains(o.plots, f.Name) {
-			continue
+// drawing is how the plots' own files are drawn.
+func (o *analyzeOptions) drawing() plot.Options {
+	out := plot.Options{Format: plot.Format(o.plotFormat), Width: o.width}
+	if html.Theme(o.theme) == html.Dark {
+		out.Theme = plot.Dark
+	}
+	return out
+}
+
+// figures gives the plots that were asked for, as far as the result carries
+// them.
+func (o *analyzeOptions) figures(r *analysis.Result) (figures []plot.Figure, absent []html.Absent) {
+	all, without := plot.Figures(r)
+	for _, f := range all {
+		if slices.Contains(o.plots, f.Name) {
+			figures = append(figures, f)
 		}
-		var png bytes.Buffer
-		if err := f.WritePNG(&png); err != nil {
-			return nil, nil, fmt.Errorf("%s.png: %w", f.Name, err)
-		}
-		alt := f.Title + ". " + strings.Join(f.Subtitle, " ")
-		images = append(images, html.Image{Name: f.Name, Title: f.Title, Alt: alt, Reading: html.Reading(f.Name), PNG: png.Bytes()})
 	}
 	for _, a := range without {
 		if slices.Contains(o.plots, a.Name) {
 			absent = append(absent, html.Absent(a))
 		}
 	}
-	return images, absent, nil
+	return figures, absent
+}
+
+// draw gives the plots of the page, which has them inside: for light, and for
+// dark where a reader may want that.
+func (o *analyzeOptions) draw(figures []plot.Figure) ([]html.Image, error) {
+	var images []html.Image
+	for i := range figures {
+		f := &figures[i]
+		png := func(t plot.Theme) ([]byte, error) {
+			var buf bytes.Buffer
+			if err := f.Write(&buf, plot.Options{Theme: t}); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			return buf.Bytes(), nil
+		}
+		image := html.Image{Name: f.Name, Title: f.Title, Alt: f.Alt, Reading: f.Reading}
+		var err error
+		if image.PNG, err = png(plot.Light); err != nil {
+			return nil, err
+		}
+		if html.Theme(o.theme) != html.Light {
+			if image.Dark, err = png(plot.Dark); err != nil {
+				return nil, err
+			}
+		}
+		images = append(images, image)
+	}
+	return images, nil
 }

@@ -64,7 +64,7 @@ func pages(t *testing.T) map[string]string {
 		if err := f.WritePNG(&png); err != nil {
 			t.Fatal(err)
 		}
-		images = append(images, html.Image{Name: f.Name, Title: f.Title, Alt: strings.Join(f.Subtitle, " "), Reading: html.Reading(f.Name), PNG: png.Bytes()})
+		images = append(images, html.Image{Name: f.Name, Title: f.Title, Alt: f.Alt, Reading: f.Reading, PNG: png.Bytes()})
 	}
 	var page bytes.Buffer
 	without := []html.Absent{{Name: harm, Why: harm}}

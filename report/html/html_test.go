@@ -115,7 +115,7 @@ func body(page string) string {
 }
 
 func TestGolden(t *testing.T) {
-	plots := []Image{{Name: "group-size", Title: "Transactions per commit group", Alt: "2,061 sync groups", Reading: Reading("group-size"), PNG: dot(t), Dark: dot(t)}}
+	plots := []Image{{Name: "group-size", Title: "Transactions per commit group", Alt: "2,061 sync groups", Reading: "How to read it.", PNG: dot(t), Dark: dot(t)}}
 	for name, r := range map[string]*analysis.Result{"estimated": estimated(), "traced": traced(), "empty": {}} {
 		got := body(write(t, r, plots, Options{Version: "v1.2.3"}))
 		if again := body(write(t, r, plots, Options{Version: "v1.2.3"})); got != again {

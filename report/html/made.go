@@ -51,16 +51,3 @@ func made(r *analysis.Result) []passage {
 	say(len(r.DependencyTracking.Stretches) > 0, "Dependency tracking", "What the server's version or settings say is one thing, what the log shows another. A session whose transaction points further back than what it had seen committed proves write sets. Commit order cannot be proven: one row that all change, or tables without keys, look the same in every mode.")
 	return out
 }
-
-// readings say how to read a plot, by its name.
-var readings = map[string]string{
-	"group-size":   "The further right the weight of the filled bars lies, the more transactions shared one sync; a tall bar at 1 is transactions that were committed alone.",
-	"timeline":     "Where transactions per second rise and groups or syncs do not, group commit is at work; shaded or empty stretches are times of which nothing is known.",
-	"fsyncs":       "The first bar is the syncs that transactions alone would have needed; what the bars beside it fall short of it is what grouping saved.",
-	"sync-latency": "A level line means that a large group costs no more to sync than a small one, so that larger groups are cheaper for each transaction.",
-	"parents":      "A low, level band is commit order; dots that climb with the log are WRITESET, where last_committed says nothing about commit groups.",
-}
-
-// Reading says in one sentence how to read the plot of this name; "" where
-// there is nothing to say but what stands in it.
-func Reading(name string) string { return readings[name] }
