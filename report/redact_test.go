@@ -123,7 +123,7 @@ func TestRedactAll(t *testing.T) {
 		"Stretch.Observed": true, "Stretch.Certainty": true, "Stretch.Reason": true, "Evidence.Rule": true, "Evidence.Why": true,
 		"Syncs.Exactness": true, "IO.Syncs": true, "SyncBucket.Syncs": true, // classes
 		"Assumes.From": true, "SavedSync.Basis": true, "SavedSync.Method": true, "FromLog.Basis": true, "FromLog.Method": true,
-		"Clock.Verdict": true, "Filters.StartDatetime": true, "Filters.StopDatetime": true, "Warning.Code": true,
+		"Clock.Verdict": true, "FlushPerSync.Basis": true, "FlushPerSync.Method": true, "FlushPerSync.SyncMethod": true, "Filters.StartDatetime": true, "Filters.StopDatetime": true, "Warning.Code": true,
 	}
 	const secret = "/secret/secret"
 	var fill func(v reflect.Value, field string)
