@@ -94,7 +94,7 @@ func savedInWords(r *analysis.Result) string {
 	}
 	var out string
 	if b.Basis == analysis.Measured && b.Grouped != nil {
-		out = fmt.Sprintf("%s were counted, which %s (%s)", plural(*b.Grouped, "binlog fsync"), share, from)
+		out = fmt.Sprintf("%s made them durable, counted, which %s (%s)", plural(*b.Grouped, "binlog fsync"), share, from)
 	} else {
 		out = fmt.Sprintf("one binlog fsync %s %s (%s)", per(n), share, from)
 	}

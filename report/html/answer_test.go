@@ -37,11 +37,11 @@ func TestAnswer(t *testing.T) {
 			sync(r, 743, 743, 743, analysis.Estimated, analysis.CommitID)
 			r.Saved = nil
 		}, "743 sync groups for 6,000 transactions, estimated from the commit ids of a damaged log; how many fsyncs that saved is not known."},
-		"traced": {func(r *analysis.Result) { *r = *traced() }, "2,061 sync groups for 6,000 transactions, exact by the binlog syncs that were traced; 2,061 binlog fsyncs were counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
+		"traced": {func(r *analysis.Result) { *r = *traced() }, "2,061 sync groups for 6,000 transactions, exact by the binlog syncs that were traced; 2,061 binlog fsyncs made them durable, counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
 		"counted": {func(r *analysis.Result) {
 			*r = *traced()
 			sync(r, 2061, 2059, 2063, analysis.Measured, analysis.FsyncCount)
-		}, "2,061 sync groups for 6,000 transactions, measured by the binlog syncs that were counted, between 2,059 and 2,063; 2,061 binlog fsyncs were counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
+		}, "2,061 sync groups for 6,000 transactions, measured by the binlog syncs that were counted, between 2,059 and 2,063; 2,061 binlog fsyncs made them durable, counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
 		"counted in part": {func(r *analysis.Result) {
 			sync(r, 2061, 2000, 2400, analysis.Estimated, analysis.FsyncCount)
 			r.Saved, r.Warnings = nil, []analysis.Warning{{Code: "filtered"}}
