@@ -42,7 +42,11 @@ func pages(t *testing.T) map[string]string {
 			return nil
 		})
 	}
-	for _, kind := range []string{"groundtruth", "binlog", "trace"} {
+	kinds := []string{"groundtruth", "binlog", "trace"}
+	if testing.Short() { // under the race detector drawing takes ten times as long
+		kinds = kinds[2:]
+	}
+	for _, kind := range kinds {
 		sets, err := filepath.Glob(filepath.Join(root, kind, "*", "meta.json"))
 		if kind != "groundtruth" {
 			sets, err = filepath.Glob(filepath.Join(root, kind, "*", "README.md"))
@@ -62,7 +66,7 @@ func pages(t *testing.T) map[string]string {
 			analyze(kind+"-"+filepath.Base(dir), args...)
 		}
 	}
-	if !testing.Short() { // under the race detector drawing takes its time
+	if !testing.Short() {
 		for name, log := range sharedLogs(t) {
 			analyze(name, "--theme", "light", log)
 		}
