@@ -56,12 +56,11 @@ type fileKey struct {
 
 // amounts are what was counted in a stretch of time.
 type amounts struct {
-	syncs     [8]int64 // by class, in the order of iosample.Classes
-	events    int64    // of binlogs
-	flushes   int64
-	lost      int64
-	from, to  time.Time
-	intervals int64
+	syncs    [8]int64 // by class, in the order of iosample.Classes
+	events   int64    // of binlogs
+	flushes  int64
+	lost     int64
+	from, to time.Time
 }
 
 func (a *amounts) add(b *amounts) {
@@ -71,7 +70,6 @@ func (a *amounts) add(b *amounts) {
 	a.events += b.events
 	a.flushes += b.flushes
 	a.lost += b.lost
-	a.intervals += b.intervals
 	if a.from.IsZero() {
 		a.from = b.from
 	}
@@ -82,7 +80,7 @@ func (a *amounts) add(b *amounts) {
 
 // begin takes the counts of an interval into now and returns its binlog syncs.
 func (u *usage) begin(v *iosample.Interval, h *iosample.Header, now *amounts) (binlog int64) {
-	now.from, now.intervals = u.at, 1
+	now.from = u.at
 	for i := range v.Syncs {
 		if v.Syncs[i].Class == iosample.Binlog {
 			at := time.Unix(0, v.Syncs[i].Mono+h.ClockOffset)

@@ -33,15 +33,6 @@ const secret = "Geheim-4711"
 // nobody is a user with no rights to anything of a server's.
 const nobody = 65534
 
-// need skips a test where something is absent, and fails it in CI.
-func need(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // needLoad looks for sysbench, and for the rights to count in the kernel.
 func needLoad(t *testing.T) {
 	t.Helper()

@@ -23,6 +23,15 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"bgcstat": main})
 }
 
+// need skips a test where something is absent, and fails it in CI.
+func need(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
 // TestScripts runs the program as a person would. $DATA is testdata/binlog.
 func TestScripts(t *testing.T) {
 	data, err := filepath.Abs("../../testdata/binlog")

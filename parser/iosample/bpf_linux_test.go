@@ -14,15 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lacks skips a test for what is missing, or fails it where nothing may be.
-func lacks(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal("needs " + what)
-	}
-	t.Skip("needs " + what)
-}
-
 // openSyncs opens the source bpf and closes it when the test ends.
 func openSyncs(t *testing.T, files serverFiles, o bpfOptions) *bpfSource {
 	t.Helper()
