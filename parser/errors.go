@@ -21,6 +21,9 @@ var (
 	ErrEncrypted = errors.New("encrypted")
 	// ErrUnsupported: a log of a kind that this package does not read.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrAbandoned: a live source gives no more of this log, although it goes on.
+	// A transaction that had begun is not given out.
+	ErrAbandoned = errors.New("abandoned")
 )
 
 // Pos is a place in a binlog. It prints as mysqlbinlog users write it,

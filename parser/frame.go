@@ -42,6 +42,7 @@ type framer struct {
 	src    io.Reader
 	name   string
 	verify bool
+	live   bool // src gives what there is, and may wait for more
 	relay  bool // log_pos is another server's
 
 	off       int64  // of the next byte to give out
@@ -73,17 +74,21 @@ func newFramer(src io.Reader, name string, verify bool) *framer {
 func (f *framer) next(b *block) {
 	b.data, b.bad, b.err = nil, b.bad[:0], nil
 	b.large, b.start, b.end = false, false, false
-	b.off = f.off
 	n := copy(b.buf, f.rest) // at most a block
 	f.rest = f.rest[:0]
-	for n < len(b.buf) && f.srcErr == nil {
+	for n < len(b.buf) && f.srcErr == nil && (!f.live || !f.enough(b.buf[:n])) {
 		var m int
 		m, f.srcErr = f.src.Read(b.buf[n:])
 		n += m
-		if m == 0 && f.srcErr == nil {
+		var jump *JumpError
+		switch {
+		case n == 0 && f.live && errors.As(f.srcErr, &jump):
+			f.off, f.srcErr = jump.Offset, nil
+		case m == 0 && f.srcErr == nil:
 			f.srcErr = io.ErrNoProgress
 		}
 	}
+	b.off = f.off
 	have := b.buf[:n]
 	if f.left > 0 {
 		f.piece(b, have)
@@ -144,6 +149,18 @@ func (f *framer) next(b *block) {
 	default:
 		b.err = f.ending(tail)
 	}
+}
+
+// enough reports whether there is a whole event in have, or the next piece of a
+// large one.
+func (f *framer) enough(have []byte) bool {
+	if f.left > 0 {
+		return len(have) > 0
+	}
+	if !f.begun {
+		have = have[min(len(have), len(magicPlain)):]
+	}
+	return len(have) >= headerLen && int64(parseHeader(have).length) <= int64(len(have))
 }
 
 // keep gives have[start:end] out.

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -11,7 +12,19 @@ import (
 type Options struct {
 	// NoChecksums leaves the events' checksums unverified.
 	NoChecksums bool
+	// Live is for a source that gives a log as it comes, and waits in Read for
+	// more of it: transactions are given out as soon as they have been read.
+	// Its Read may give a *JumpError between two events, and ErrAbandoned.
+	Live bool
 }
+
+// JumpError is what a live source's Read gives, with no bytes, where it passes over
+// a part of the log.
+type JumpError struct {
+	Offset int64 // in the log, of what the next Read gives
+}
+
+func (j *JumpError) Error() string { return fmt.Sprintf("the log goes on at %d", j.Offset) }
 
 // Reader reads the transactions of one log, in log order.
 type Reader struct {
@@ -57,7 +70,9 @@ const (
 // NewReader reads a log from src; name is what positions are to call it. It
 // reads in large blocks and needs no buffer in front.
 func NewReader(src io.Reader, name string, opt Options) *Reader {
-	return newReader(&inline{newFramer(src, name, !opt.NoChecksums), newBlock()}, name, newNames(), &payload{})
+	f := newFramer(src, name, !opt.NoChecksums)
+	f.live = opt.Live
+	return newReader(&inline{f, newBlock()}, name, newNames(), &payload{})
 }
 
 func newReader(b blocks, name string, n *names, p *payload) *Reader {
@@ -150,6 +165,10 @@ func (r *Reader) give() {
 // whose end is missing; the error then waits for the next call.
 func (r *Reader) end(err error) bool {
 	left := r.state == opened || r.state == inside
+	if errors.Is(err, ErrAbandoned) {
+		r.ended = ErrAbandoned
+		return false
+	}
 	r.ended = io.EOF
 	var e *Error
 	if errors.As(err, &e) {

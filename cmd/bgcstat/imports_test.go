@@ -18,6 +18,7 @@ var house = []struct {
 	ours []string
 }{
 	{"bgcstat/parser", nil},
+	{"bgcstat/parser/stream", []string{"bgcstat/parser", "bgcstat/parser/server"}}, // it connects
 	{"bgcstat/parser/", []string{"bgcstat/parser"}},
 	{"bgcstat/analysis", []string{"bgcstat/parser", "bgcstat/parser/iosample"}},
 	{"bgcstat/report", []string{"bgcstat/analysis"}},

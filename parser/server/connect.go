@@ -122,12 +122,28 @@ func (c *Conn) setUp() error {
 	return err
 }
 
+// busy reports whether a server lets nobody in at the moment, whoever it is.
+func busy(code uint16) bool {
+	switch code {
+	case 1040, // too many connections
+		1053, // shutdown
+		1203, // too many of this user
+		3168, // offline
+		3032: // starting
+		return true
+	}
+	return false
+}
+
 // loginError gives an error of connecting its words.
 func (c *Conn) loginError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("connect to %s: %w", c.target, context.Cause(ctx))
 	}
 	if e, ok := refusal(err); ok {
+		if busy(e.code) {
+			return fmt.Errorf("connect to %s: %w", c.target, e)
+		}
 		return &kindError{ErrLogin, fmt.Sprintf("login as %s refused: %s", c.target, e.text)}
 	}
 	if c.wire.err != nil {

@@ -41,6 +41,13 @@ func (c *Conn) Settings(ctx context.Context) (map[string]string, error) {
 // event goes. MySQL wants a privilege for it. MariaDB tells those without one
 // where the last commit ends, which may lag behind what is being written.
 func (c *Conn) Position(ctx context.Context) (file string, offset int64, err error) {
+	file, offset, _, err = c.Status(ctx)
+	return file, offset, err
+}
+
+// Status is Position, and MySQL's set of the GTIDs of all transactions that
+// are committed, which may lag behind the position by those that are under way.
+func (c *Conn) Status(ctx context.Context) (file string, offset int64, executed string, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("binlog position: %w", err)
@@ -54,20 +61,20 @@ func (c *Conn) Position(ctx context.Context) (file string, offset int64, err err
 	if _, refused := errors.AsType[*PrivilegeError](err); refused && c.version.Flavor == MariaDB {
 		snapshot, other := c.snapshot(ctx)
 		if other != nil {
-			return "", 0, other
+			return "", 0, "", other
 		}
 		if snapshot != nil {
 			rows, err = []Row{snapshot}, nil
 		}
 	}
 	if err != nil {
-		return "", 0, err
+		return "", 0, "", err
 	}
 	if len(rows) == 0 {
-		return "", 0, errors.New("the server writes no binlog")
+		return "", 0, "", errors.New("the server writes no binlog")
 	}
 	offset, err = strconv.ParseInt(rows[0]["Position"], 10, 64)
-	return rows[0]["File"], offset, err
+	return rows[0]["File"], offset, rows[0]["Executed_Gtid_Set"], err
 }
 
 // snapshot is MariaDB's position for everybody, in the columns of SHOW MASTER

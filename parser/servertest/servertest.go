@@ -52,6 +52,7 @@ type Server struct {
 
 	inst     install
 	dir      string        // host path of all that is this server's; DataDir and Socket lie in it
+	argv     []string      // of the server process
 	cmd      *exec.Cmd     // the server process
 	done     chan struct{} // closed when the process has ended; err is set before
 	err      error         // how it ended
@@ -101,7 +102,6 @@ func start(inst install, template string, args []string) (_ *Server, err error) 
 		DataDir:  filepath.Join(dir, "data"),
 		inst:     inst,
 		dir:      dir,
-		done:     make(chan struct{}),
 		errorLog: filepath.Join(dir, "error.log"),
 	}
 	defer func() {
@@ -125,11 +125,18 @@ func start(inst install, template string, args []string) (_ *Server, err error) 
 		"--server-id=1",
 		"--log-bin="+inst.logBin,
 	)
-	s.cmd = inst.command(inst.server, append(argv, args...)...)
+	s.argv = append(argv, args...)
+	return s, s.launch()
+}
+
+// launch starts the server process and waits until it answers.
+func (s *Server) launch() error {
+	s.done = make(chan struct{})
+	s.cmd = s.inst.command(s.inst.server, s.argv...)
 	// What the server says before it opens its error log (an unknown option, say) goes to the same file.
 	early, err := os.OpenFile(s.errorLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer early.Close()
 	s.cmd.Stdout, s.cmd.Stderr = early, early
@@ -149,10 +156,10 @@ func start(inst install, template string, args []string) (_ *Server, err error) 
 	}()
 	if err := <-started; err != nil {
 		s.cmd = nil
-		return nil, err
+		return err
 	}
 	s.PID = s.cmd.Process.Pid
-	return s, s.wait()
+	return s.wait()
 }
 
 // wait returns when the server answers, or with the reason why it never will.
@@ -267,6 +274,14 @@ func (s *Server) Stop(t testing.TB) {
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.done
+}
+
+// Restart starts a stopped or killed server again, on the same port and files; PID changes.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.launch(); err != nil {
+		t.Fatalf("%v: %v", s.Kind, err)
+	}
 }
 
 // remove kills the server, if it was ever started, and removes its files.

@@ -26,22 +26,27 @@ UPDATE d.t SET s = 'kleiner' WHERE id = 1;`)
 			if _, err := s.Query("SELECT nonsense"); err == nil || !strings.Contains(err.Error(), "nonsense") {
 				t.Errorf("bad statement: got error %v", err)
 			}
+			s.Kill()
+			s.Restart(t)
+			if got := s.Exec(t, "SELECT s FROM d.t; FLUSH LOGS"); got != "kleiner\n" {
+				t.Errorf("row after a crash: got %q", got)
+			}
 			s.Stop(t)
 			s.Stop(t)
 
 			files := s.Binlogs(t)
-			if len(files) != 2 {
-				t.Fatalf("got files %q, want 2", files)
+			if len(files) != 4 { // two, one from the restart on, and one behind it
+				t.Fatalf("got files %q, want 4", files)
 			}
 			// One file where the server keeps it, one from elsewhere.
-			outside := filepath.Join(t.TempDir(), filepath.Base(files[1]))
-			if err := copyFile(outside, files[1]); err != nil {
+			outside := filepath.Join(t.TempDir(), filepath.Base(files[3]))
+			if err := copyFile(outside, files[3]); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range []struct{ file, want string }{
 				{files[0], "CREATE TABLE d.t"},
 				{files[0], "Rotate to"},
-				{outside, "Xid = "},
+				{files[1], "Xid = "},
 				{outside, "Stop"},
 			} {
 				if out := s.Binlog(t, c.file); !strings.Contains(out, c.want) {

@@ -1,0 +1,410 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/google/uuid"
+
+	"bgcstat/parser"
+	"bgcstat/parser/server"
+)
+
+// Facts are what a server says of itself that bears on reading its binlog.
+type Facts struct {
+	Version  server.Version
+	Settings map[string]string // its variables of factNames, those that it has
+}
+
+// factNames are the variables that are asked for.
+var factNames = []string{
+	"server_id", "server_uuid", "hostname", "port", "log_bin", "gtid_mode", "gtid_domain_id", "binlog_checksum",
+	"binlog_format", "wsrep_on", "group_replication_group_name", "binlog_storage_engine",
+}
+
+// identity tells one server from another at the same address.
+func (f *Facts) identity() string {
+	s := f.Settings
+	if id := s["server_uuid"]; id != "" {
+		return id
+	}
+	// MariaDB has no such thing.
+	return strings.Join([]string{s["server_id"], s["hostname"], s["port"], s["gtid_domain_id"]}, " ")
+}
+
+func (f *Facts) mariadb() bool { return f.Version.Flavor == server.MariaDB }
+
+// Dump commands (include/my_command.h, sql/rpl_source.cc; MariaDB sql/sql_repl.cc).
+const (
+	comBinlogDump     = 0x12
+	comBinlogDumpGTID = 0x1e
+
+	flagNonBlock = 0x01 // end where the log ends at the moment
+	flagAnnotate = 0x02 // MariaDB: send what is in the log only for people, too
+)
+
+// open connects for the first time, and asks for the place to begin at.
+func (s *source) open() error {
+	if err := s.login(); err != nil {
+		return err
+	}
+	s.facts, s.known = s.now, s.now.identity()
+	if err := s.check(); err != nil {
+		return err
+	}
+	c := &s.stream.config
+	if err := s.chooseID(&c.ServerID); err != nil {
+		return err
+	}
+	if err := s.locate(&c.From); err != nil {
+		return err
+	}
+	return s.dump()
+}
+
+// login connects and asks the server what it is.
+func (s *source) login() error {
+	conn, err := server.Connect(s.ctx, s.stream.config.Server)
+	if err != nil {
+		return err
+	}
+	rows, err := conn.Query(s.ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(factNames, "', '")+"')")
+	if err != nil {
+		_ = conn.Close() // it is of no use
+		return err
+	}
+	s.conn = conn
+	s.now = Facts{conn.Version(), map[string]string{}}
+	for _, row := range rows {
+		s.now.Settings[row["Variable_name"]] = row["Value"]
+	}
+	return nil
+}
+
+// check refuses servers without a log that can be read.
+func (s *source) check() error {
+	switch f := s.now.Settings; {
+	case f["log_bin"] != "ON":
+		return fmt.Errorf("%w: log_bin is %s on %s", ErrNoBinlog, cmp.Or(f["log_bin"], "unknown"), s.conn.Target())
+	case f["binlog_storage_engine"] != "" && s.stream.config.From.State == "":
+		return fmt.Errorf("%w with positions: binlog_storage_engine is %s, whose logs are read from a GTID on only", ErrNoBinlog, f["binlog_storage_engine"])
+	}
+	return nil
+}
+
+// chooseID makes sure of a server id that no other server is known by. MariaDB
+// ends the dump of the replica that has it; MySQL goes by the UUID, but shows
+// the id to people.
+func (s *source) chooseID(id *uint32) error {
+	taken := map[string]bool{s.now.Settings["server_id"]: true}
+	sql := "SHOW SLAVE HOSTS"
+	if v := s.now.Version; s.now.mariadb() && v.AtLeast(10, 5) || !s.now.mariadb() && v.AtLeast(8, 1) {
+		sql = "SHOW REPLICAS"
+		if s.now.mariadb() {
+			sql = "SHOW REPLICA HOSTS"
+		}
+	}
+	rows, err := s.conn.Query(s.ctx, sql)
+	if errors.Is(err, server.ErrLost) {
+		return err
+	} // else it is not permitted to look
+	for _, row := range rows {
+		taken[cmp.Or(row["Server_id"], row["Server_Id"])] = true
+	}
+	if *id != 0 {
+		if taken[strconv.FormatUint(uint64(*id), 10)] {
+			return fmt.Errorf("%w: %d is that of the server or of one of its replicas", ErrServerID, *id)
+		}
+		return nil
+	}
+	for *id == 0 || taken[strconv.FormatUint(uint64(*id), 10)] {
+		var b [4]byte
+		_, _ = rand.Read(b[:]) // which never fails
+		*id = binary.LittleEndian.Uint32(b[:]) | 1<<31
+	}
+	return nil
+}
+
+// locate finds the place to begin at, and what GTIDs were there before it.
+func (s *source) locate(from *Start) error {
+	k := &s.gtids
+	mariadb := s.now.mariadb()
+	switch {
+	case from.State != "" && mariadb:
+		k.last = map[uint32]parser.GTID{}
+		for part := range strings.SplitSeq(from.State, ",") {
+			g, err := mariadbGTID(part)
+			if err != nil {
+				return err
+			}
+			k.last[g.Source.Domain] = g
+		}
+		return nil
+	case from.GTIDs != nil:
+		if mode := s.now.Settings["gtid_mode"]; mode != "ON" {
+			return fmt.Errorf("a GTID set to begin behind, but gtid_mode is %s: begin at a log and an offset", cmp.Or(mode, "unknown"))
+		}
+		set, err := parser.ParseGTIDSet(from.GTIDs.String())
+		k.set = set
+		return err
+	}
+	// What stands before the place is known together with where the log ends now.
+	file, offset, executed, err := s.conn.Status(s.ctx)
+	_, refused := errors.AsType[*server.PrivilegeError](err)
+	switch {
+	case err != nil && (!refused || *from == Start{}):
+		return err
+	case *from == Start{}:
+		from.File, from.Offset = file, offset
+	}
+	if mariadb {
+		if from.File == "" || from.Offset < firstOffset {
+			return nil
+		}
+		rows, err := s.conn.Query(s.ctx, "SELECT BINLOG_GTID_POS(?, ?) AS pos", from.File, from.Offset)
+		if err != nil || len(rows) != 1 {
+			return err
+		}
+		k.last = map[uint32]parser.GTID{}
+		for part := range strings.SplitSeq(rows[0]["pos"], ",") {
+			if g, err := mariadbGTID(part); err == nil {
+				k.last[g.Source.Domain] = g
+			}
+		}
+		return nil
+	}
+	if s.now.Settings["gtid_mode"] == "ON" && err == nil {
+		k.set, err = parser.ParseGTIDSet(executed)
+		k.file, k.offset = file, offset
+		k.reached = from.File == file && from.Offset >= offset
+	}
+	return err
+}
+
+// mariadbGTID reads domain-server-number.
+func mariadbGTID(s string) (parser.GTID, error) {
+	var g parser.GTID
+	parts := strings.Split(strings.TrimSpace(s), "-")
+	var n [3]uint64
+	for i := range n {
+		var err error
+		if len(parts) == 3 {
+			n[i], err = strconv.ParseUint(parts[i], 10, []int{32, 32, 64}[i])
+		}
+		if len(parts) != 3 || err != nil {
+			return g, fmt.Errorf("GTID is %q, want domain-server-number", s)
+		}
+	}
+	g.Source = parser.GTIDSource{Flavor: parser.MariaDB, Domain: uint32(n[0]), Server: uint32(n[1])}
+	g.Number = n[2]
+	return g, nil
+}
+
+// dump asks the server that is connected for what comes next.
+func (s *source) dump() error {
+	c := &s.stream.config
+	gtids, file, offset := "", s.file, s.boundary
+	byGTID := c.From.GTIDs != nil || s.other()
+	switch {
+	case byGTID:
+		var err error
+		if gtids, err = s.gtids.position(); err != nil {
+			return err
+		}
+	case s.nextIs != "": // lost between two logs
+		file, offset = s.nextIs, firstOffset
+	case file == "":
+		file, offset = c.From.File, c.From.Offset
+		s.begin = offset
+	}
+	if offset > 1<<32-1 { // the command has no room for it: what was given out is passed over
+		offset = firstOffset
+	}
+	if err := s.prepare(byGTID, gtids); err != nil {
+		return err
+	}
+	command, err := s.command(byGTID, gtids, file, max(offset, firstOffset))
+	if err != nil {
+		return err
+	}
+	events, err := s.conn.Events(s.ctx, command, 3*c.Heartbeat)
+	if err != nil {
+		return err
+	}
+	s.events = events
+	s.unwatch = context.AfterFunc(s.ctx, events.Close)
+	s.stream.update(func(st *State) { st.Connected, st.Server, st.Heard = true, s.now.Version.String(), time.Now() })
+	return nil
+}
+
+// other reports whether the server is another than the one before.
+func (s *source) other() bool { return s.now.identity() != s.known }
+
+// prepare tells the server what this reader understands, as replicas do, in
+// variables of the session.
+func (s *source) prepare(byGTID bool, gtids string) error {
+	heartbeat := strconv.FormatInt(s.stream.config.Heartbeat.Nanoseconds(), 10)
+	set := []string{
+		"@master_heartbeat_period = " + heartbeat, "@source_heartbeat_period = " + heartbeat,
+		"@slave_uuid = '" + s.uuid() + "'", "@replica_uuid = '" + s.uuid() + "'",
+	}
+	if s.now.Settings["binlog_checksum"] != "" { // else the server is too old to know it
+		set = append(set, "@master_binlog_checksum = @@global.binlog_checksum", "@source_binlog_checksum = @@global.binlog_checksum")
+	}
+	if s.now.mariadb() {
+		// Without it the server takes the commit ids out (MARIA_SLAVE_CAPABILITY_GTID).
+		set = append(set, "@mariadb_slave_capability = 4")
+		if byGTID {
+			set = append(set, "@slave_connect_state = '"+gtids+"'", "@slave_gtid_strict_mode = 0", "@slave_gtid_ignore_duplicates = 0")
+		}
+	}
+	_, err := s.conn.Query(s.ctx, "SET "+strings.Join(set, ", "))
+	return err
+}
+
+// uuid is the same in each connection, so that the server ends a dump that it
+// has not found to be lost yet.
+func (s *source) uuid() string {
+	if s.id == "" {
+		s.id = uuid.NewString()
+	}
+	return s.id
+}
+
+// command makes the dump command.
+func (s *source) command(byGTID bool, gtids, file string, offset int64) ([]byte, error) {
+	le := binary.LittleEndian
+	flags := uint16(0)
+	if s.bounded() {
+		flags |= flagNonBlock
+	}
+	if s.now.mariadb() {
+		flags |= flagAnnotate
+	}
+	id := s.stream.config.ServerID
+	if !byGTID || s.now.mariadb() {
+		if byGTID {
+			file, offset = "", firstOffset
+		}
+		b := le.AppendUint32([]byte{comBinlogDump}, uint32(offset))
+		b = le.AppendUint16(b, flags)
+		b = le.AppendUint32(b, id)
+		return append(b, file...), nil
+	}
+	set, err := mysql.ParseMysqlGTIDSet(gtids)
+	if err != nil {
+		return nil, fmt.Errorf("GTID set: %w", err)
+	}
+	data := set.Encode()
+	b := le.AppendUint16([]byte{comBinlogDumpGTID}, flags)
+	b = le.AppendUint32(b, id)
+	b = le.AppendUint32(b, 0) // length of the log's name
+	b = le.AppendUint64(b, firstOffset)
+	b = le.AppendUint32(b, uint32(len(data)))
+	return append(b, data...), nil
+}
+
+// Waits between attempts to connect again.
+const (
+	firstWait = 100 * time.Millisecond
+	longWait  = 15 * time.Second
+)
+
+// reconnect connects again until that succeeds or is of no use. It waits
+// longer each time, until a transaction has come.
+func (s *source) reconnect() error {
+	began := time.Now()
+	for attempt := 0; ; attempt++ {
+		wait := s.wait
+		s.wait = min(max(2*s.wait, firstWait), longWait)
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return ErrClosed
+		}
+		err := s.again()
+		if err == nil {
+			break
+		}
+		s.disconnect()
+		if s.ctx.Err() != nil {
+			return ErrClosed
+		}
+		if err := s.fatal(err); err != nil {
+			return err
+		}
+		if n := s.stream.config.Retries; n >= 0 && attempt >= n {
+			return fmt.Errorf("given up after %d attempts: %w", attempt+1, err)
+		}
+	}
+	s.stream.update(func(st *State) { st.Reconnects++ })
+	after := time.Since(began).Round(time.Millisecond)
+	if s.other() {
+		s.notify(ServerChanged, "another server answers, %s (server_id %s), after %v: a new segment begins, by GTID", s.now.Version, s.now.Settings["server_id"], after)
+		s.known = s.now.identity()
+		s.abandoned, s.fresh = s.file != "", true
+		return nil
+	}
+	s.notify(Resumed, "connected again after %v, at %v", after, parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.boundary})
+	return nil
+}
+
+// again connects and asks for what comes next.
+func (s *source) again() error {
+	if err := s.login(); err != nil {
+		return err
+	}
+	if s.other() {
+		if err := s.check(); err != nil {
+			return err
+		}
+	}
+	return s.dump()
+}
+
+// fatal gives the error that ends the stream, or nil where it is worth
+// another attempt.
+func (s *source) fatal(err error) error {
+	for _, kind := range []error{ErrReplaced, ErrOtherServer, ErrNoBinlog, server.ErrLogin} {
+		if errors.Is(err, kind) {
+			return err
+		}
+	}
+	if _, ok := errors.AsType[*server.PrivilegeError](err); ok {
+		return err
+	}
+	r, ok := errors.AsType[*server.DumpError](err)
+	if !ok || r.Code != 1236 { // ER_SOURCE_FATAL_ERROR_READING_BINLOG
+		return nil
+	}
+	text := strings.ToLower(r.Text)
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(text, p) {
+				return true
+			}
+		}
+		return false
+	}
+	at := s.file
+	switch {
+	case has("same server_uuid", "same server_id", "server_uuid/server_id"):
+		return fmt.Errorf("%w: %w", ErrServerID, r)
+	case has("could not find first log", "purged", "not in the master's binlog", "could not open log file"):
+		return fmt.Errorf("%w: %s: %w", ErrPurged, cmp.Or(at, s.stream.config.From.File, "the first log"), r)
+	case has("position > file size", "impossible position"):
+		if at == "" {
+			return r
+		}
+		return fmt.Errorf("%w: %s is shorter than what was read of it: %w", ErrReplaced, at, r)
+	}
+	return r
+}
