@@ -54,13 +54,14 @@ func (g *traced) add(m *mark, t *parser.Txn, f *facts, chosen bool) (begins, fir
 
 // Join has the trace of header joined to the transactions that are added from
 // now on; it is called before the first. next gives the trace's intervals, nil
-// at its end; logs are the names of the logs that will be read. Only
+// at its end, and may wait for one. logs are the names of the logs that will be
+// read, nil where that is all that the server writes. Only
 // transactions of the stretch that the trace covers are reported. Settings of
 // the server that the trace holds are taken where none were given.
 func (a *Analyzer) Join(header *iosample.Header, next func() *iosample.Interval, logs []string) {
 	a.trace = newTrace(header, next, logs)
 	a.given = a.settings
-	a.settings = a.settings.with(header.Settings)
+	a.settings = a.settings.With(header.Settings)
 	a.trace.groups = a.settings.SyncBinlog == nil || *a.settings.SyncBinlog == 1
 	a.estimator.settings = a.settings
 }

@@ -39,7 +39,9 @@ type LiveGroups struct {
 }
 
 // Live gives the figures so far. idle says that nothing was written for longer
-// than a group takes, so that the last one is complete.
+// than a group takes, so that the last one is complete. It may also be called
+// by the function that Join was given, while Add waits for that: the
+// transaction is left out then.
 func (a *Analyzer) Live(idle bool) Live {
 	l := Live{
 		Transactions: a.transactions, Bytes: a.bytes, Time: a.rates.end,

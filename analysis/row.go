@@ -74,7 +74,7 @@ func NewRows(f Filter, s Settings, emit func(*Row) error) *Rows {
 // the trace covers.
 func (r *Rows) Join(header *iosample.Header, next func() *iosample.Interval, logs []string, exact bool) {
 	r.trace, r.exact = newTrace(header, next, logs), exact
-	r.settings = r.settings.with(header.Settings)
+	r.settings = r.settings.With(header.Settings)
 	r.trace.groups = r.settings.SyncBinlog == nil || *r.settings.SyncBinlog == 1
 	r.estimator.settings = r.settings
 }

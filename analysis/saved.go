@@ -23,9 +23,9 @@ type Settings struct {
 	NoSessionBound bool
 }
 
-// with adds what the server said of itself when a trace was taken to what is
-// not known yet. A sync_binlog that was given as a flag stays.
-func (s Settings) with(server map[string]string) Settings {
+// With adds what the server says of itself, its variables by their names, to
+// what is not known yet. A sync_binlog that was given as a flag stays.
+func (s Settings) With(server map[string]string) Settings {
 	for _, v := range []struct {
 		name string
 		to   **int64

@@ -23,7 +23,7 @@ import (
 type trace struct {
 	header *iosample.Header
 	next   func() *iosample.Interval
-	logs   map[logName]bool // that are analyzed
+	logs   map[logName]bool // that are analyzed; nil for all
 	events bool             // marks are syncs
 	byTime bool             // the trace has no positions
 
@@ -150,8 +150,11 @@ const encryptedHeader = 512
 
 func newTrace(h *iosample.Header, next func() *iosample.Interval, logs []string) *trace {
 	tr := &trace{
-		header: h, next: next, events: h.Source == "bpf", logs: map[logName]bool{},
+		header: h, next: next, events: h.Source == "bpf",
 		queues: map[logName][]*mark{}, inodes: map[logName]uint64{}, encrypted: map[logName]bool{},
+	}
+	if logs != nil {
+		tr.logs = map[logName]bool{}
 	}
 	for _, l := range logs {
 		tr.logs[nameOfLog(l)] = true
@@ -159,6 +162,9 @@ func newTrace(h *iosample.Header, next func() *iosample.Interval, logs []string)
 	tr.usage.byClass = map[iosample.Class]*classUsage{}
 	return tr
 }
+
+// analyzed reports whether a log is one of those that are read.
+func (tr *trace) analyzed(n logName) bool { return tr.logs == nil || tr.logs[n] }
 
 // of finds the mark of a transaction that ended in its log. covered is false
 // where the trace cannot tell: the transaction was written before it began, or
@@ -318,7 +324,7 @@ func (tr *trace) elsewhere(m *mark) bool {
 	switch {
 	case tr.byTime, m.log.unnamed(), !tr.events && !m.grown:
 		return false
-	case !tr.logs[m.log]:
+	case !tr.analyzed(m.log):
 		return true
 	default: // behind the last transaction a log may have events that are none
 		length, known := tr.lengths[m.log]
@@ -389,7 +395,7 @@ func (tr *trace) read() bool {
 			// Counters by file see nothing of a new binlog until they are opened.
 			m.unsure = tr.header.Source == "perf" && s.syncs[unattributedClass] > 0
 			for n := before.log.number; n <= m.log.number; n++ {
-				m.unsure = m.unsure || !tr.logs[logName{m.log.base, n}]
+				m.unsure = m.unsure || !tr.analyzed(logName{m.log.base, n})
 			}
 		}
 		m.unsure = m.unsure || v.Sample.Gap != ""
@@ -415,7 +421,7 @@ func (tr *trace) mark(s *stretch, e *iosample.SyncEvent) {
 	}
 	s.marks++
 	tr.synced = m.log
-	if !tr.logs[m.log] {
+	if !tr.analyzed(m.log) {
 		tr.otherNames = tr.otherNames || m.log.base != tr.log.base
 		tr.leave(m)
 		return
