@@ -30,6 +30,7 @@ var libraries = []struct{ prefix, only string }{
 	{"github.com/go-mysql-org/", "bgcstat/parser"},
 	{"gonum.org/", "bgcstat/report/plot"},
 	{"github.com/prometheus/client_golang", "bgcstat/report/metrics"},
+	{"github.com/prometheus/exporter-toolkit", "bgcstat/cmd"},
 	{"github.com/cilium/ebpf", "bgcstat/parser/iosample"},
 	{"github.com/prometheus/procfs", "bgcstat/parser/iosample"},
 	{"github.com/spf13/", "bgcstat/cmd"},
