@@ -367,10 +367,10 @@ func testFromAfar(t *testing.T, s *servertest.Server) {
 	} else {
 		s.Exec(t, "GRANT BINLOG MONITOR ON *.* TO watcher@'127.0.0.1'")
 	}
-	p := newSampling(t, "-h", "127.0.0.1", "-P", strconv.Itoa(s.Port), "-u", "watcher", "--source", "status", "--interval", "200ms")
+	p := newSampling(t, "-h", "127.0.0.1", "-P", strconv.Itoa(s.Port), "-u", "watcher", "--source", "status", "--interval", "100ms")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	p.start(t)
-	const updates = 1000
+	const updates = 3000
 	sysbench(t, s, "run", "--events="+strconv.Itoa(updates))
 	p.awaitSamples(t, 4) // so that there is a line
 	h := p.interrupt(t)

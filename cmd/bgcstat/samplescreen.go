@@ -16,28 +16,36 @@ import (
 
 // sampleScreen prints what was counted, a line at a time, like iostat.
 type sampleScreen struct {
+	syncCounts
 	w       *bufio.Writer
 	sampler *iosample.Sampler
-	counts  bool // the source counts syncs
 	growth  growth
 
-	began, at, lineAt int64 // CLOCK_MONOTONIC: of the first sample, the last, and that of the last line
-	time              time.Time
-	syncs             map[iosample.Class]int64 // since the last line
-	total             map[iosample.Class]int64
-	last              map[fileID]int64
-	lost              int64
-	flushes           *int64 // as the last sample had them
-	flushed           int64  // since the last line
-	allFlushes        int64
-	latency           []int64
-	means             map[iosample.Class]int64
-	final             []iosample.Latency
-	gap               string
-	lines             int
-	transactions      int64
-	joined            int64 // binlog syncs while transactions were counted
-	known             bool  // transactions were ever counted
+	lineAt       int64 // CLOCK_MONOTONIC of the sample of the last line
+	lines        int
+	transactions int64
+	joined       int64 // binlog syncs while transactions were counted
+	known        bool  // transactions were ever counted
+}
+
+// syncCounts adds up what samples have: over all, and since a line was printed.
+type syncCounts struct {
+	source string
+	counts bool // the source counts syncs
+
+	began, at  int64 // CLOCK_MONOTONIC of the first sample and the last
+	time       time.Time
+	syncs      map[iosample.Class]int64 // since the last line
+	total      map[iosample.Class]int64
+	last       map[fileID]int64
+	lost       int64
+	flushes    *int64 // as the last sample had them
+	flushed    int64  // since the last line
+	allFlushes int64
+	latency    []int64 // of binlog syncs, since the last line
+	means      map[iosample.Class]int64
+	final      []iosample.Latency
+	gap        string
 }
 
 type fileID struct {
@@ -46,23 +54,35 @@ type fileID struct {
 	ino   uint64
 }
 
-func newSampleScreen(w io.Writer, s *iosample.Sampler) *sampleScreen {
-	return &sampleScreen{
-		w: bufio.NewWriter(w), sampler: s, counts: s.Header().Exactness != iosample.DeviceWide,
+func newSyncCounts(h *iosample.Header) syncCounts {
+	return syncCounts{
+		source: h.Source, counts: h.Exactness != iosample.DeviceWide,
 		syncs: map[iosample.Class]int64{}, total: map[iosample.Class]int64{}, last: map[fileID]int64{},
 		means: map[iosample.Class]int64{},
 	}
 }
 
+func newSampleScreen(w io.Writer, s *iosample.Sampler) *sampleScreen {
+	return &sampleScreen{syncCounts: newSyncCounts(s.Header()), w: bufio.NewWriter(w), sampler: s}
+}
+
 // add takes a sample.
 func (s *sampleScreen) add(v *iosample.Interval) {
-	p := v.Sample
-	first := s.at == 0
-	if first {
-		s.began, s.lineAt = p.Mono, p.Mono
+	if s.at == 0 {
+		s.lineAt = v.Sample.Mono
 		s.growth.take(s.sampler)
 	}
 	s.growth.follow(s.sampler)
+	s.syncCounts.add(v)
+}
+
+// add takes a sample. What the first has counted is of before it.
+func (s *syncCounts) add(v *iosample.Interval) {
+	p := v.Sample
+	first := s.at == 0
+	if first {
+		s.began = p.Mono
+	}
 	s.at, s.time = p.Mono, p.Time
 	for i := range p.Files {
 		f := &p.Files[i]
@@ -94,6 +114,36 @@ func (s *sampleScreen) add(v *iosample.Interval) {
 	s.final = p.Latency
 	s.lost = p.Lost
 	s.gap = cmp.Or(s.gap, p.Gap)
+}
+
+// class is the rate of some classes' syncs since the last line, for a person.
+func (s *syncCounts) class(seconds float64, classes ...iosample.Class) string {
+	n, seen := int64(0), false
+	for _, c := range classes {
+		_, counted := s.total[c]
+		n, seen = n+s.syncs[c], seen || counted
+	}
+	// The kernel sees every file, the server only some classes.
+	if !s.counts || !seen && s.source == "status" {
+		return "-"
+	}
+	return rate(n, seconds)
+}
+
+// latencies are the median and the 99th percentile of the binlog's syncs since
+// the last line, for a person.
+func (s *syncCounts) latencies() (p50, p99 string) {
+	if len(s.latency) == 0 {
+		return "-", "-"
+	}
+	slices.Sort(s.latency)
+	return millis(nearest(s.latency, 0.5)), millis(nearest(s.latency, 0.99))
+}
+
+// newLine begins to count for the next line.
+func (s *syncCounts) newLine() {
+	clear(s.syncs)
+	s.flushed, s.latency, s.gap = 0, s.latency[:0], ""
 }
 
 // header stands above the lines, which are 79 columns wide. A sync's time is
@@ -138,27 +188,12 @@ func (s *sampleScreen) line() error {
 			perSync = digits(float64(n)/float64(binlog), 2)
 		}
 	}
-	class := func(classes ...iosample.Class) string {
-		n, seen := int64(0), false
-		for _, c := range classes {
-			_, counted := s.total[c]
-			n, seen = n+s.syncs[c], seen || counted
-		}
-		// The kernel sees every file, the server only some classes.
-		if !s.counts || !seen && s.sampler.Header().Source == "status" {
-			return "-"
-		}
-		return rate(n, seconds)
-	}
+	class := func(classes ...iosample.Class) string { return s.class(seconds, classes...) }
 	flushes := "-"
 	if s.flushes != nil {
 		flushes = rate(s.flushed, seconds)
 	}
-	p50, p99 := "-", "-"
-	if len(s.latency) > 0 {
-		slices.Sort(s.latency)
-		p50, p99 = millis(nearest(s.latency, 0.5)), millis(nearest(s.latency, 0.99))
-	}
+	p50, p99 := s.latencies()
 	now := s.time.Local().Format(time.TimeOnly)
 	fmt.Fprintf(s.w, "%s %6s %6s %6s %6s %6s %6s %6s %7s %6s %6s\n", now, trx, perSync,
 		class(iosample.Binlog), class(iosample.Redo), class(iosample.Doublewrite), class(iosample.Data, iosample.Undo),
@@ -166,8 +201,8 @@ func (s *sampleScreen) line() error {
 	if s.gap != "" {
 		fmt.Fprintf(s.w, "%s %s\n", now, report.Printable(s.gap))
 	}
-	clear(s.syncs)
-	s.flushed, s.latency, s.gap, s.lineAt = 0, s.latency[:0], "", s.at
+	s.newLine()
+	s.lineAt = s.at
 	return s.w.Flush()
 }
 
