@@ -173,12 +173,16 @@ func (tr *trace) of(t *parser.Txn) (m *mark, covered bool) {
 	if t.Log != tr.lastLog {
 		tr.enter(t.Log)
 	}
+	if !tr.opened {
+		tr.read()
+	}
 	for {
-		m := tr.current()
+		// Before marks are asked for, which a live trace may have to wait for.
 		if tr.floor != nil && tr.reaches(tr.floor, t) {
 			tr.below = true
 			return nil, false
 		}
+		m := tr.current()
 		switch {
 		case m == nil:
 			return nil, tr.written(t)

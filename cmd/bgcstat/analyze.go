@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,30 +12,17 @@ import (
 	"bgcstat/analysis"
 	"bgcstat/parser"
 	"bgcstat/report"
-	"bgcstat/report/html"
-	"bgcstat/report/plot"
 )
 
 type analyzeOptions struct {
 	inputOptions
+	pageOptions
 	format string
-	out    string
-	plots  []string
-	theme  string
-	redact bool
-
-	plotFormat string
-	width      int
 }
 
 func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print the result as `text`, json (one object, with --per-server one for each), or csv (one row per bucket of time)")
-	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots into this `directory`")
-	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plot.Names(), ",")+" (default all)")
-	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside report.html are always PNG")
-	f.IntVar(&o.width, "width", plot.DefaultWidth, "width of the plots in `pixels`")
-	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for report.html on a screen is what the reader's device prefers, and else light")
-	f.BoolVar(&o.redact, "redact", false, "replace the names of databases, tables, users, hosts, directories and unusual files, and UUIDs, by short ones (db1.t3, host1), for a report that you send")
+	o.pageOptions.addFlags(f)
 	o.inputOptions.addFlags(f)
 }
 
@@ -67,13 +53,10 @@ over all transactions first.
 			if o.format == "csv" && o.perServer {
 				return usageError("--format csv and --per-server contradict each other: one table holds the rates of one server")
 			}
-			if cmd.Flags().Changed("out") && o.out == "" {
-				return usageError("--out is empty, want a directory")
-			}
-			if err := o.checkPage(cmd.Flags()); err != nil {
+			if err := o.pageOptions.check(cmd.Flags()); err != nil {
 				return err
 			}
-			if err := o.check(cmd.Flags()); err != nil {
+			if err := o.inputOptions.check(cmd.Flags()); err != nil {
 				return err
 			}
 			return o.run(u, args)
@@ -83,43 +66,13 @@ over all transactions first.
 	return cmd
 }
 
-// checkPage reads the flags that say what --out writes.
-func (o *analyzeOptions) checkPage(f *pflag.FlagSet) error {
-	for _, name := range []string{"plots", "plot-format", "width", "theme"} {
-		if f.Changed(name) && o.out == "" {
-			return usageError("--%s without --out, which writes the page and the plots", name)
-		}
-	}
-	if !slices.Contains([]html.Theme{html.Auto, html.Light, html.Dark}, html.Theme(o.theme)) {
-		return usageError("--theme is %q, want auto, light or dark", o.theme)
-	}
-	if !slices.Contains([]plot.Format{plot.PNG, plot.SVG}, plot.Format(o.plotFormat)) {
-		return usageError("--plot-format is %q, want png or svg", o.plotFormat)
-	}
-	if o.width < plot.MinWidth || o.width > plot.MaxWidth {
-		return usageError("--width is %d, want %d to %d", o.width, plot.MinWidth, plot.MaxWidth)
-	}
-	names := plot.Names()
-	for _, name := range o.plots {
-		if !slices.Contains(names, name) {
-			return usageError("--plots has %q, want of %s", name, strings.Join(names, ", "))
-		}
-	}
-	if !f.Changed("plots") {
-		o.plots = names
-	}
-	return nil
-}
-
 func (o *analyzeOptions) run(u *ui, args []string) error {
 	parts, err := o.find(u, args)
 	if err != nil {
 		return err
 	}
-	if o.out != "" { // before the work, not after it
-		if err := os.MkdirAll(o.out, 0o777); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
+	if err := o.makeDir(); err != nil {
+		return err
 	}
 	var all []*parser.Log
 	badTrace := false

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"bgcstat/analysis"
@@ -18,8 +19,70 @@ import (
 	"bgcstat/report/plot"
 )
 
+// pageOptions say what of a report goes into files, and how it looks.
+type pageOptions struct {
+	out    string
+	plots  []string
+	theme  string
+	redact bool
+
+	plotFormat string
+	width      int
+}
+
+func (o *pageOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots into this `directory`")
+	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plot.Names(), ",")+" (default all)")
+	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside report.html are always PNG")
+	f.IntVar(&o.width, "width", plot.DefaultWidth, "width of the plots in `pixels`")
+	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for report.html on a screen is what the reader's device prefers, and else light")
+	f.BoolVar(&o.redact, "redact", false, "replace the names of databases, tables, users, hosts, directories and unusual files, and UUIDs, by short ones (db1.t3, host1), for a report that you send")
+}
+
+// check reads the flags' values.
+func (o *pageOptions) check(f *pflag.FlagSet) error {
+	if f.Changed("out") && o.out == "" {
+		return usageError("--out is empty, want a directory")
+	}
+	for _, name := range []string{"plots", "plot-format", "width", "theme"} {
+		if f.Changed(name) && o.out == "" {
+			return usageError("--%s without --out, which writes the page and the plots", name)
+		}
+	}
+	if !slices.Contains([]html.Theme{html.Auto, html.Light, html.Dark}, html.Theme(o.theme)) {
+		return usageError("--theme is %q, want auto, light or dark", o.theme)
+	}
+	if !slices.Contains([]plot.Format{plot.PNG, plot.SVG}, plot.Format(o.plotFormat)) {
+		return usageError("--plot-format is %q, want png or svg", o.plotFormat)
+	}
+	if o.width < plot.MinWidth || o.width > plot.MaxWidth {
+		return usageError("--width is %d, want %d to %d", o.width, plot.MinWidth, plot.MaxWidth)
+	}
+	names := plot.Names()
+	for _, name := range o.plots {
+		if !slices.Contains(names, name) {
+			return usageError("--plots has %q, want of %s", name, strings.Join(names, ", "))
+		}
+	}
+	if !f.Changed("plots") {
+		o.plots = names
+	}
+	return nil
+}
+
+// makeDir makes the directory: before the work, not after it.
+func (o *pageOptions) makeDir() error {
+	if o.out == "" {
+		return nil
+	}
+	if err := os.MkdirAll(o.out, 0o777); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
 // write fills the output directory: the page, its plots and report.json.
-func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
+func (o *pageOptions) write(u *ui, r *analysis.Result, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -68,7 +131,7 @@ func (o *analyzeOptions) write(u *ui, r *analysis.Result, dir string) error {
 }
 
 // drawing is how the plots' own files are drawn.
-func (o *analyzeOptions) drawing() plot.Options {
+func (o *pageOptions) drawing() plot.Options {
 	out := plot.Options{Format: plot.Format(o.plotFormat), Width: o.width}
 	if html.Theme(o.theme) == html.Dark {
 		out.Theme = plot.Dark
@@ -78,7 +141,7 @@ func (o *analyzeOptions) drawing() plot.Options {
 
 // figures gives the plots that were asked for, as far as the result carries
 // them.
-func (o *analyzeOptions) figures(r *analysis.Result) (figures []plot.Figure, absent []html.Absent) {
+func (o *pageOptions) figures(r *analysis.Result) (figures []plot.Figure, absent []html.Absent) {
 	all, without := plot.Figures(r)
 	for _, f := range all {
 		if slices.Contains(o.plots, f.Name) {
@@ -102,7 +165,7 @@ type drawn struct {
 // draw draws each plot: for the page in light, and in dark where a reader may
 // want that, and for a file of its own. It takes a fifth of a second for each, so
 // they are drawn side by side.
-func (o *analyzeOptions) draw(figures []plot.Figure) ([]drawn, error) {
+func (o *pageOptions) draw(figures []plot.Figure) ([]drawn, error) {
 	out := make([]drawn, len(figures))
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
@@ -139,6 +202,6 @@ func (o *analyzeOptions) draw(figures []plot.Figure) ([]drawn, error) {
 }
 
 // asOnPage reports whether the plots' own files are those of the page.
-func (o *analyzeOptions) asOnPage() bool {
+func (o *pageOptions) asOnPage() bool {
 	return o.drawing() == plot.Options{Format: plot.PNG, Width: plot.DefaultWidth}
 }

@@ -214,13 +214,8 @@ func (o *sampleOptions) config(ctx context.Context, u *ui, f *pflag.FlagSet) (io
 		return c, closeServer, err
 	}
 	c.Server = conn
-	if c.Find == nil && options.Local() {
-		network, address := options.Address()
-		c.Find = func() (int, error) { return findListener(c.Host, network, address) }
-		// What listens here may pass on to another machine, or be hidden.
-		if dir := settings["datadir"]; dir != "" && sameServer(dir, settings["server_uuid"]) {
-			c.DataDir = dir
-		}
+	if c.Find == nil {
+		findServer(&c, options, settings)
 	}
 	return c, conn.close, nil
 }

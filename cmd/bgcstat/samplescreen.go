@@ -243,12 +243,24 @@ func (s *sampleScreen) close() {
 	s.join()
 	h := s.sampler.Header()
 	fmt.Fprintf(s.w, "\n%s by %s (%s)\n", report.Duration(seconds), h.Source, words(h.Exactness))
-	sum := func(name string, n int64, what, more string) {
-		line := fmt.Sprintf("%-12s %11s %-7s %7s/s   %s", name, report.Count(n), what, rate(n, seconds), more)
-		fmt.Fprintln(s.w, strings.TrimRight(line, " "))
-	}
 	if s.known {
-		sum("transactions", s.transactions, "", "")
+		printSum(s.w, seconds, "transactions", s.transactions, "", "")
+	}
+	s.sums(s.w, h)
+	if s.joined > 0 {
+		fmt.Fprintf(s.w, "%.2f transactions a binlog sync\n", float64(s.transactions)/float64(s.joined))
+	}
+	if s.lost > 0 {
+		fmt.Fprintf(s.w, "%s syncs were lost, as they came faster than they were read\n", report.Count(s.lost))
+	}
+	_ = s.w.Flush() // whoever reads no more wants no sums
+}
+
+// sums prints what was counted over the whole time.
+func (s *syncCounts) sums(w io.Writer, h *iosample.Header) {
+	seconds := float64(s.at-s.began) / 1e9
+	if seconds <= 0 {
+		return
 	}
 	for _, c := range iosample.Classes {
 		n, ok := s.total[c]
@@ -261,18 +273,16 @@ func (s *sampleScreen) close() {
 		} else if mean := s.means[c]; mean > 0 && n > 0 {
 			latency = fmt.Sprintf("mean %s ms", millis(mean))
 		}
-		sum(string(c), n, "syncs", latency)
+		printSum(w, seconds, string(c), n, "syncs", latency)
 	}
 	if s.flushes != nil {
-		sum(report.Printable(h.Device), s.allFlushes, "flushes", "whole disk, not syncs")
+		printSum(w, seconds, report.Printable(h.Device), s.allFlushes, "flushes", "whole disk, not syncs")
 	}
-	if s.joined > 0 {
-		fmt.Fprintf(s.w, "%.2f transactions a binlog sync\n", float64(s.transactions)/float64(s.joined))
-	}
-	if s.lost > 0 {
-		fmt.Fprintf(s.w, "%s syncs were lost, as they came faster than they were read\n", report.Count(s.lost))
-	}
-	_ = s.w.Flush() // whoever reads no more wants no sums
+}
+
+func printSum(w io.Writer, seconds float64, name string, n int64, what, more string) {
+	line := fmt.Sprintf("%-12s %11s %-7s %7s/s   %s", name, report.Count(n), what, rate(n, seconds), more)
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
 
 // words writes an exactness for people.

@@ -77,6 +77,21 @@ func (s *sqlServer) close() {
 	}
 }
 
+// findServer has a sampler look for the process of the server that is connected
+// to, if that may be on this host.
+func findServer(c *iosample.Config, o server.Options, settings map[string]string) {
+	if !o.Local() {
+		return
+	}
+	network, address := o.Address()
+	h := c.Host
+	c.Find = func() (int, error) { return findListener(h, network, address) }
+	// What listens here may pass on to another machine, or be hidden.
+	if dir := settings["datadir"]; dir != "" && sameServer(dir, settings["server_uuid"]) {
+		c.DataDir = dir
+	}
+}
+
 // findListener gives the server's process that listens at an address of this
 // host.
 func findListener(h iosample.Host, network, address string) (int, error) {

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"bgcstat/analysis"
+	"bgcstat/parser"
+	"bgcstat/parser/iosample"
+	"bgcstat/parser/stream"
+)
+
+// feed gives the transactions of a stream to an Analyzer. Where samples are
+// joined to them a transaction waits until the sync that made it durable has
+// been sampled, which is usually the next sample; so they are queued.
+type feed struct {
+	stream *stream.Stream
+	fault  func(error) // takes what could not be decoded
+
+	mu       sync.Mutex // guards all below, and the Analyzer
+	changed  *sync.Cond // of what is queued
+	analyzer *analysis.Analyzer
+	joined   bool
+	queue    []parser.Txn
+	samples  []*iosample.Interval
+	ended    bool      // no more transactions will come
+	sampled  bool      // and no more samples
+	overrun  bool      // samples were given up, since syncs did not come
+	waiting  time.Time // since when the Analyzer waits for a sample; zero where it does not
+
+	arrived, committed time.Time // of the last transaction
+	err                error     // what ended the stream
+	done               sync.WaitGroup
+	streamDone         chan struct{} // closed when the stream has ended
+}
+
+const (
+	// maxQueue bounds how many transactions wait for their syncs.
+	maxQueue = 1 << 15
+	// maxSamples bounds how many samples wait for transactions: an hour of them,
+	// in which the log was written and the stream was not there.
+	maxSamples = 36_000
+	// patience is how long a full queue waits for a sync: at sync_binlog=1, where
+	// samples are joined, it comes at once.
+	patience = 5 * time.Second
+)
+
+func newFeed(s *stream.Stream, a *analysis.Analyzer, fault func(error)) *feed {
+	f := &feed{stream: s, analyzer: a, fault: fault, streamDone: make(chan struct{})}
+	f.changed = sync.NewCond(&f.mu)
+	return f
+}
+
+// join has samples joined; before start.
+func (f *feed) join(h *iosample.Header) {
+	f.joined = true
+	f.analyzer.Join(h, f.nextSample, nil)
+}
+
+func (f *feed) start() {
+	go f.read()
+	if f.joined {
+		f.done.Go(f.analyze)
+	}
+}
+
+// read reads the stream to its end.
+func (f *feed) read() {
+	defer close(f.streamDone)
+	for {
+		t, arrived, err := f.stream.Next()
+		if _, ok := errors.AsType[*parser.Error](err); ok {
+			f.fault(err)
+			continue
+		}
+		f.mu.Lock()
+		if err != nil {
+			f.err, f.ended = err, true
+			f.changed.Broadcast()
+			f.mu.Unlock()
+			return
+		}
+		f.arrived, f.committed = arrived, t.Time().Time()
+		if f.joined {
+			c := *t
+			c.Tables, c.Databases = slices.Clone(t.Tables), slices.Clone(t.Databases)
+			for len(f.queue) >= maxQueue {
+				if !f.waiting.IsZero() && time.Since(f.waiting) > patience {
+					f.overrun, f.sampled = true, true
+					f.changed.Broadcast()
+				}
+				f.changed.Wait()
+			}
+			f.queue = append(f.queue, c)
+			f.changed.Broadcast()
+		} else {
+			f.analyzer.Add(t)
+		}
+		f.mu.Unlock()
+	}
+}
+
+// analyze gives queued transactions to the Analyzer.
+func (f *feed) analyze() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		for len(f.queue) == 0 {
+			if f.ended {
+				return
+			}
+			f.changed.Wait()
+		}
+		batch := f.queue
+		f.queue = nil
+		f.changed.Broadcast()
+		for i := range batch {
+			f.analyzer.Add(&batch[i])
+			if i%64 == 63 { // others may want to look, or to add
+				f.mu.Unlock()
+				f.mu.Lock()
+			}
+		}
+	}
+}
+
+// nextSample waits for a sample. The Analyzer calls it in Add, and so with the
+// lock, which is free for others while it waits.
+func (f *feed) nextSample() *iosample.Interval {
+	for len(f.samples) == 0 {
+		if f.sampled {
+			return nil
+		}
+		if f.waiting.IsZero() {
+			f.waiting = time.Now()
+		}
+		f.changed.Wait()
+	}
+	f.waiting = time.Time{}
+	v := f.samples[0]
+	f.samples = f.samples[1:]
+	return v
+}
+
+// sample adds what was sampled, of which it keeps a copy.
+func (f *feed) sample(v *iosample.Interval) {
+	if !f.joined {
+		return
+	}
+	s := *v.Sample
+	s.Files, s.Latency = slices.Clone(s.Files), slices.Clone(s.Latency)
+	c := &iosample.Interval{Sample: &s}
+	for i := range v.Syncs {
+		if v.Syncs[i].Class == iosample.Binlog {
+			c.Syncs = append(c.Syncs, v.Syncs[i])
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.samples)
+	switch {
+	case f.sampled:
+		return
+	case n > 1 && idle(f.samples[n-1]) && idle(c):
+		merge(f.samples[n-1].Sample, c.Sample)
+		return
+	case n >= maxSamples:
+		f.overrun, f.sampled = true, true
+	default:
+		f.samples = append(f.samples, c)
+	}
+	f.changed.Broadcast()
+}
+
+// idle reports whether nothing happened to binlogs in an interval, so that it
+// is the same to the Analyzer as a part of a longer one.
+func idle(v *iosample.Interval) bool {
+	return len(v.Syncs) == 0 && v.Sample.Gap == "" && v.Sample.Settings == nil &&
+		!slices.ContainsFunc(v.Sample.Files, func(c iosample.Count) bool { return c.Class == iosample.Binlog })
+}
+
+// merge makes of a sample and the one behind it one. Files has those that
+// changed.
+func merge(to, from *iosample.Sample) {
+	files := to.Files
+	for _, c := range from.Files {
+		i := slices.IndexFunc(files, func(o iosample.Count) bool {
+			return o.Class == c.Class && o.Name == c.Name && o.Dev == c.Dev && o.Ino == c.Ino
+		})
+		if i >= 0 {
+			files[i] = c
+		} else {
+			files = append(files, c)
+		}
+	}
+	*to = *from
+	to.Files = files
+}
+
+// look gives the figures so far, and how far behind the server reading is: 0
+// where nothing has come for a while, although the stream is connected.
+func (f *feed) look() (l analysis.Live, lag time.Duration, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	quiet := time.Since(f.arrived)
+	l = f.analyzer.Live(quiet > time.Second && len(f.queue) == 0)
+	switch {
+	case !f.stream.State().Connected || f.arrived.IsZero() && quiet < 0:
+		return l, 0, false
+	case f.arrived.IsZero(), quiet > time.Second:
+		return l, 0, true
+	default:
+		return l, max(f.arrived.Sub(f.committed), 0), true
+	}
+}
+
+// finish waits until all that came has been analyzed, after the last sample
+// and the end of the stream, and gives the result.
+func (f *feed) finish() *analysis.Result {
+	<-f.streamDone
+	f.mu.Lock()
+	f.sampled = true
+	f.changed.Broadcast()
+	f.mu.Unlock()
+	f.done.Wait()
+	return f.analyzer.Result(f.stream.Logs())
+}

@@ -1,0 +1,537 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/iosample"
+	"bgcstat/parser/server"
+	"bgcstat/parser/stream"
+	"bgcstat/report"
+	"bgcstat/report/metrics"
+)
+
+type watchOptions struct {
+	connectOptions
+	pageOptions
+	web                      webOptions
+	from                     string
+	interval, sampleInterval time.Duration
+	count                    int
+	format                   string
+	source                   string
+	serverID                 uint32
+	retries                  int
+	noChecksum               bool
+
+	start stream.Start
+}
+
+func (o *watchOptions) addFlags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.StringVar(&o.from, "from", "current", "begin at this `place`: current, where the server's binlog ends now; oldest, its oldest log; a log and an offset, as in binlog.000042:4711; or behind a GTID set")
+	f.DurationVar(&o.interval, "interval", time.Second, "print a line each `time`")
+	f.IntVar(&o.count, "count", 0, "end after `N` lines (default: at Ctrl-C)")
+	f.StringVar(&o.format, "format", "text", "print lines of `text`, or json: an object a line")
+	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
+	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
+	o.web.addFlags(f)
+	o.pageOptions.addFlags(f)
+	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
+	f.IntVar(&o.retries, "retries", -1, "give up when so many attempts in a row to connect again have failed, `N` (default: never)")
+	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
+	o.connectOptions.addFlags(f)
+}
+
+func watchCommand(u *ui) *cobra.Command {
+	o := &watchOptions{}
+	cmd := &cobra.Command{
+		Use:   "watch [flags]",
+		Short: "Follow a running server, and show its commit groups as they happen",
+		Long: `Reads the binlog of a running server as a replica does, from where it ends now or
+from an earlier place, and prints a line each interval: transactions, commit
+groups and their size, syncs, and how far behind reading is. The server is not
+changed, and waits for nothing: watch acknowledges no semi-synchronous commit
+and is not registered as a replica.
+
+  trx/s groups/s   transactions, and the sync groups that they were committed in
+  mean max alone   transactions per group, the most, and % that were alone
+  binlog redo oth  syncs per second by class, counted on the server's host, or by
+                   the server itself where that is another
+  p99 ms           time that 99 % of the binlog's syncs did not exceed
+  lag s            how long after its commit the last transaction came
+
+Figures marked ~ are estimated, all others are counted; - is not known. On Linux
+beside the server, by source bpf and at sync_binlog=1, groups are exact.
+
+A lost connection is made anew, and reading goes on where it was; another server
+that answers then is read on by GTID. Ctrl-C ends with a report on all that was
+seen, and with --out writes it as analyze does.
+
+Privileges: REPLICATION SLAVE, and REPLICATION CLIENT to begin at the current
+place (MariaDB: BINLOG MONITOR); SELECT on performance_schema for --source status.
+
+Exit status:
+  0  done
+  1  the server cannot be followed
+  2  wrong usage
+  3  reported, but following ended early or logs were damaged`,
+		Example: `  bgcstat watch -h db1.example.com -u monitor -p
+  bgcstat watch -u root --interval 10s --count 6 --out report
+  bgcstat watch -u root --web.listen-address 127.0.0.1:9147 --format json
+  bgcstat watch -u root --from binlog.000042:4`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 { // which may be a password, so it is not printed
+				return usageError("watch takes no arguments, %d given", len(args)).hint("a password stands right behind -p, as in -pPASSWORD")
+			}
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), u, cmd.Flags())
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *watchOptions) check(f *pflag.FlagSet) error {
+	var err error
+	if o.start, err = stream.ParseStart(o.from); err != nil {
+		return usageError("--from: %v", err)
+	}
+	if !slices.Contains([]string{"text", "json"}, o.format) {
+		return usageError("--format is %q, want text or json", o.format)
+	}
+	if !slices.Contains(append([]string{"auto", "none"}, iosample.Sources...), o.source) {
+		return usageError("--source is %q, want auto, %s or none", o.source, strings.Join(iosample.Sources, ", "))
+	}
+	const least = 10 * time.Millisecond
+	if o.sampleInterval < least {
+		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, least)
+	}
+	if o.interval < o.sampleInterval {
+		return usageError("--interval is %v, less than --sample-interval, %v", o.interval, o.sampleInterval)
+	}
+	if o.count < 0 || f.Changed("count") && o.count == 0 {
+		return usageError("--count is %d, want at least 1", o.count)
+	}
+	if f.Changed("server-id") && o.serverID == 0 {
+		return usageError("--server-id is 0, want 1 to 4294967295")
+	}
+	if f.Changed("retries") && o.retries < 0 {
+		return usageError("--retries is %d, want at least 0", o.retries)
+	}
+	if err := o.web.check(f); err != nil {
+		return err
+	}
+	return o.pageOptions.check(f)
+}
+
+// watcher is a run of watch.
+type watcher struct {
+	u      *ui
+	o      *watchOptions
+	feed   *feed
+	stream *stream.Stream
+	screen watchScreen
+	server metrics.Server
+
+	sampler *iosample.Sampler // nil for none
+
+	mu         sync.Mutex // guards what is below
+	counts     *syncCounts
+	latency    *metrics.SyncLatency
+	events     []watchEvent // that were not shown yet
+	pollErrors int64
+}
+
+// watchEvent is something that happened beside transactions.
+type watchEvent struct {
+	time time.Time
+	kind string
+	text string
+}
+
+func (w *watcher) event(kind, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, watchEvent{time.Now(), kind, fmt.Sprintf(format, args...)})
+}
+
+func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.makeDir(); err != nil {
+		return err
+	}
+	web, err := o.web.listen(u)
+	if err != nil {
+		return err
+	}
+	defer web.close()
+	options, err := o.options(u, f)
+	if err != nil {
+		return err
+	}
+	polled := &sqlServer{options: options}
+	defer polled.close()
+	settings, err := polled.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	w := &watcher{u: u, o: o}
+
+	// 1. Syncs are counted first, so that none is missed of what is read.
+	closeSampler, err := w.openSampler(ctx, options, settings)
+	if err != nil {
+		return err
+	}
+	defer closeSampler()
+
+	// 2. The stream.
+	w.stream, err = stream.Open(ctx, stream.Config{
+		Server: options, From: o.start, ServerID: o.serverID, Retries: o.retries, NoChecksums: o.noChecksum,
+		Notify: func(n stream.Notice) { w.event(string(n.Kind), "%s", n.Text) },
+	})
+	if err != nil {
+		return followError(err)
+	}
+	defer w.stream.Close()
+	facts := w.stream.Facts()
+	w.server = metrics.Server{Flavor: facts.Version.Flavor, Version: facts.Version.Text, Address: options.Target()}
+	for _, warning := range cautions(&facts) {
+		u.warningf("%s", warning)
+	}
+	a := analysis.New(analysis.Filter{}, analysis.Settings{}.With(settings))
+	w.feed = newFeed(w.stream, a, func(err error) { w.event("log-damaged", "%v", err) })
+	if w.sampler != nil {
+		if settings["sync_binlog"] == "1" {
+			w.feed.join(w.sampler.Header())
+		} else {
+			u.hintf("sync_binlog is %s, so that syncs and groups are shown apart: only at 1 does a sync tell a group as it happens", settings["sync_binlog"])
+		}
+	}
+
+	// 3. All at once, until the end.
+	if o.format == "json" {
+		w.screen = newWatchJSON(u.stdout)
+	} else {
+		w.screen = newWatchText(u.stdout)
+	}
+	w.feed.start()
+	if err := web.serve(metrics.Handler(w.values)); err != nil {
+		return err
+	}
+	var beside sync.WaitGroup
+	sampling, endSampling := context.WithCancel(ctx)
+	beside.Go(func() { w.sample(sampling) })
+	beside.Go(func() { w.poll(sampling, polled, settings) })
+	err = w.loop(ctx)
+	endSampling()
+	beside.Wait()
+	return w.end(err)
+}
+
+// followError adds to an error of the stream what to do about it.
+func followError(err error) error {
+	e := &exitError{status: statusNothing, err: err}
+	switch {
+	case errors.Is(err, stream.ErrServerID):
+		return e.hint("give another --server-id, or none for one by chance")
+	case errors.Is(err, stream.ErrPurged):
+		return e.hint("--from oldest begins at the oldest log that the server still has")
+	}
+	return err
+}
+
+// cautions are what to know of a server before its figures are believed.
+func cautions(f *stream.Facts) (out []string) {
+	s := f.Settings
+	if format := s["binlog_format"]; format != "" && format != "ROW" {
+		out = append(out, fmt.Sprintf("binlog_format is %s: tables that statements change are not known", format))
+	}
+	if s["wsrep_on"] == "ON" {
+		out = append(out, "a Galera node: transactions of other nodes are in its log, too, and its groups are of what it applies")
+	}
+	if s["group_replication_group_name"] != "" {
+		out = append(out, "a member of Group Replication: transactions of other members are in its log, too, and its groups are of what it applies")
+	}
+	return out
+}
+
+// openSampler begins to count syncs, if that is wanted and possible.
+func (w *watcher) openSampler(ctx context.Context, options server.Options, settings map[string]string) (closeAll func(), err error) {
+	o := w.o
+	if o.source == "none" {
+		return func() {}, nil
+	}
+	conn := &sqlServer{options: options}
+	c := iosample.Config{Interval: o.sampleInterval, Server: conn}
+	if o.source != "auto" {
+		c.Source = o.source
+	}
+	findServer(&c, options, settings)
+	s, err := iosample.Open(ctx, c)
+	if err != nil {
+		conn.close()
+		if o.source != "auto" || ctx.Err() != nil {
+			return nil, err
+		}
+		w.u.hintf("syncs are not counted: %v", err)
+		return func() {}, nil
+	}
+	h := s.Header()
+	w.u.errorf("counting syncs by %s, %s: %s", h.Source, words(h.Exactness), h.Detail)
+	for _, r := range h.Refused {
+		w.u.hintf("not by %s: %s", r.Source, r.Why)
+	}
+	counts := newSyncCounts(h)
+	w.sampler, w.counts = s, &counts
+	if h.Source == "bpf" {
+		w.latency = metrics.NewSyncLatency()
+	}
+	return func() {
+		s.Close()
+		conn.close()
+	}, nil
+}
+
+// sample takes samples until ctx ends, and then a last one.
+func (w *watcher) sample(ctx context.Context) {
+	if w.sampler == nil {
+		return
+	}
+	tick := time.NewTicker(w.o.sampleInterval)
+	defer tick.Stop()
+	take := func(ctx context.Context, last bool) bool {
+		v, err := w.sampler.Sample(ctx, last)
+		if v != nil {
+			w.feed.sample(v)
+			w.mu.Lock()
+			w.counts.add(v)
+			for i := range v.Syncs {
+				if e := &v.Syncs[i]; w.latency != nil && e.Class == iosample.Binlog && e.Latency > 0 {
+					w.latency.Observe(e.Latency)
+				}
+			}
+			w.mu.Unlock()
+		}
+		if err != nil && ctx.Err() == nil {
+			w.event("sampling-ended", "syncs are counted no more: %v", err)
+			return false
+		}
+		return true
+	}
+	for ok := take(ctx, false); ok; ok = take(ctx, false) {
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		take(last, true)
+		return
+	}
+}
+
+// pollEvery is how often settings are read again.
+const pollEvery = 10 * time.Second
+
+// poll reads the server's settings again and again, and tells what changed.
+func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]string) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now, err := conn.Settings(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			w.mu.Lock()
+			w.pollErrors++
+			w.mu.Unlock()
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			if before := known[name]; before != now[name] {
+				w.event("setting-changed", "%s is %s, was %s", name, now[name], before)
+			}
+		}
+		known = now
+	}
+}
+
+// loop prints lines until the user ends it, or the stream does.
+func (w *watcher) loop(ctx context.Context) error {
+	tick := time.NewTicker(w.o.interval)
+	defer tick.Stop()
+	early := time.NewTicker(min(w.o.interval, 200*time.Millisecond)) // for events
+	defer early.Stop()
+	w.screen.begin(w.state(time.Now()))
+	for lines := 0; ; {
+		select {
+		case at := <-tick.C:
+			if err := w.line(at); err != nil {
+				return err
+			}
+			if lines++; lines == w.o.count {
+				return nil
+			}
+		case <-early.C:
+			if err := w.showEvents(); err != nil {
+				return err
+			}
+		case <-w.feed.streamDone:
+			return w.feed.err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// watchState is what is known at one moment.
+type watchState struct {
+	time   time.Time
+	live   analysis.Live
+	lag    *float64
+	stream stream.State
+	counts *syncCounts // nil for none
+	header *iosample.Header
+}
+
+func (w *watcher) state(at time.Time) *watchState {
+	s := &watchState{time: at, stream: w.stream.State()}
+	var lag time.Duration
+	var known bool
+	if s.live, lag, known = w.feed.look(); known {
+		seconds := lag.Seconds()
+		s.lag = &seconds
+	}
+	if w.sampler != nil {
+		s.counts, s.header = w.counts, w.sampler.Header()
+	}
+	return s
+}
+
+func (w *watcher) line(at time.Time) error {
+	if err := w.showEvents(); err != nil {
+		return err
+	}
+	s := w.state(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.screen.line(s)
+	if w.counts != nil {
+		w.counts.newLine()
+	}
+	return err
+}
+
+func (w *watcher) showEvents() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if err := w.screen.event(e); err != nil {
+			return err
+		}
+	}
+	w.events = w.events[:0]
+	return nil
+}
+
+// values is what is served to Prometheus.
+func (w *watcher) values() metrics.Values {
+	s := w.state(time.Now())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := metrics.Values{
+		Live: s.live, Lag: s.lag, Connected: s.stream.Connected, Reconnects: s.stream.Reconnects,
+		PollErrors: w.pollErrors, Server: w.server, SyncLatency: w.latency,
+	}
+	if w.sampler == nil {
+		return v
+	}
+	v.SyncSource, v.SyncExactness, v.SyncsLost = s.header.Source, string(s.header.Exactness), w.counts.lost
+	if w.counts.counts {
+		v.Syncs = map[string]int64{}
+		if s.header.Source != "status" { // which sees some classes only
+			for _, c := range iosample.Classes {
+				v.Syncs[string(c)] = 0
+			}
+		}
+		for c, n := range w.counts.total {
+			v.Syncs[string(c)] = n
+		}
+	}
+	return v
+}
+
+// end reports on all that was seen. why is what ended the watch, nil where that
+// was the user.
+func (w *watcher) end(why error) error {
+	if errors.Is(why, syscall.EPIPE) {
+		return why
+	}
+	w.stream.Close()
+	result := w.feed.finish()
+	if err := w.showEvents(); err != nil {
+		return err
+	}
+	if errors.Is(why, stream.ErrClosed) {
+		why = nil
+	}
+	if w.feed.overrun {
+		w.u.warningf("the syncs that were counted are joined to a part of the transactions only: they did not come in time, as when sync_binlog is changed")
+	}
+	if why != nil {
+		w.u.errorf("%v", why)
+	}
+	if w.o.redact {
+		result = report.Redact(result)
+	}
+	s := w.state(time.Now())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.screen.end(s, result); err != nil {
+		return err
+	}
+	if w.o.out != "" {
+		if err := w.o.write(w.u, result, w.o.out); err != nil {
+			return err
+		}
+	}
+	for _, l := range w.stream.Logs() {
+		if l.Damaged > 0 {
+			w.u.warnings(l)
+		}
+	}
+	err := status(w.stream.Logs())
+	switch {
+	case why != nil && result.Transactions == 0:
+		return &exitError{status: statusNothing}
+	case why != nil:
+		return &exitError{status: statusDamaged}
+	case result.Transactions == 0: // nothing was written
+		return nil
+	}
+	return err
+}
