@@ -1,6 +1,11 @@
 package analysis
 
-import "bgcstat/parser"
+import (
+	"fmt"
+	"strings"
+
+	"bgcstat/parser"
+)
 
 // serial counts serialisation points: transactions whose parent is the one
 // just before them although the one before had more freedom, so that a replica
@@ -31,6 +36,20 @@ func (s *serial) add(t *parser.Txn, chosen bool) {
 		}
 	}
 	s.log, s.free = t.Log, distance > 1
+}
+
+// Causes says how many there are of each cause.
+func (p *SerializationPoints) Causes() string {
+	var causes []string
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{{p.DDL, "%d DDL"}, {p.SeveralTables, "%d by changes to several tables"}, {p.NotInLog, "%d of a cause that is not in the log"}} {
+		if c.n > 0 {
+			causes = append(causes, fmt.Sprintf(c.what, c.n))
+		}
+	}
+	return strings.Join(causes, ", ")
 }
 
 func (s *serial) result() *SerializationPoints {

@@ -69,7 +69,9 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	}
 	a.warnLegacy(r, add)
 	a.warnEstimate(r, main, add)
-	if n := r.Transactions; n < fewTransactions {
+	if n := r.Transactions; n == 1 {
+		add("few-transactions", 1, start, "only 1 transaction: shares, percentiles and rates of one say little")
+	} else if n < fewTransactions {
 		add("few-transactions", 1, start, "only %d transactions: shares, percentiles and rates of so few say little", n)
 	}
 	add("long-pauses", c.pauses, c.firstPause, "pauses of ten minutes or more, the longest of %.0f min: the server was idle, or its clock was set; mean rates count them", c.longestPause.Seconds()/60)
@@ -121,7 +123,7 @@ func (a *Analyzer) warnLegacy(r *Result, add func(string, int64, parser.Pos, str
 	if mode := r.DependencyTracking.ServerMode; mode == ModeWriteset || observed {
 		add("writeset-parents", 1, parser.Pos{}, "last_committed comes from write sets: it says which transactions may be applied in parallel, not which shared an fsync")
 		if p := r.SerializationPoints; p != nil && observed {
-			add("serialization-points", p.Count, a.serial.first, "transactions that must wait for the one just before, after one that need not (%d of them DDL, %d change several tables; of %d the cause is not in the log)", p.DDL, p.SeveralTables, p.NotInLog)
+			add("serialization-points", p.Count, a.serial.first, "transactions that must wait for the one just before, after one that need not: %s", p.Causes())
 		}
 	}
 }

@@ -72,8 +72,18 @@ func (t *textReport) sources(r *analysis.Result) {
 		t.printf("%s: %s, %s%s\n", Printable(s.File), server, Bytes(s.Bytes), state)
 	}
 	if win := r.Window; win != nil {
-		t.printf("%s to %s UTC (%s)\n", Stamp(win.Start, win.Clock), Stamp(win.End, win.Clock), Duration(win.Seconds))
+		t.printf("%s\n", WindowInWords(win))
 	}
+}
+
+// WindowInWords says from when to when a window is, and how long that is, as
+// far as its clock tells it.
+func WindowInWords(win *analysis.Window) string {
+	length := Duration(win.Seconds)
+	if win.Clock == analysis.ClockHeader && win.Seconds < 1 {
+		length = "within 1 s"
+	}
+	return fmt.Sprintf("%s to %s UTC (%s)", Stamp(win.Start, win.Clock), Stamp(win.End, win.Clock), length)
 }
 
 // Stamp writes a time of a window in UTC, as finely as its clock tells it.
@@ -117,7 +127,7 @@ func (t *textReport) figures(r *analysis.Result) {
 		if lc.Distinct != nil {
 			distinct = Count(*lc.Distinct) + " distinct"
 		}
-		t.row("last_committed", fmt.Sprintf("%s, %s runs", distinct, Count(lc.Runs)), "legacy: not commit groups")
+		t.row("last_committed", fmt.Sprintf("%s, %s", distinct, plural(lc.Runs, "run")), "legacy: not commit groups")
 	}
 	if s := r.Saved; s != nil {
 		t.saved(s)

@@ -21,6 +21,14 @@ func Count(n int64) string {
 	return b.String()
 }
 
+// plural is a number of things.
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Count(n) + " " + what + "s"
+}
+
 // Bytes writes a size in decimal units, three digits.
 func Bytes(n int64) string {
 	if n < 1000 {

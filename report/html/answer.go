@@ -11,11 +11,13 @@ import (
 // answer is the result in one sentence: the sync groups with what their number
 // rests on, and what they saved.
 func answer(r *analysis.Result) string {
-	if r.Transactions == 0 {
-		if r.Filters != nil {
-			return "The filters leave no transactions to report."
-		}
+	switch {
+	case r.Transactions == 0 && r.Filters != nil:
+		return "The filters leave no transactions to report."
+	case r.Transactions == 0:
 		return "There are no transactions to report."
+	case r.Groups.Sync == nil && (r.Saved == nil || r.Saved.Binlog == nil):
+		return fmt.Sprintf("Neither the sync groups of %s are known nor the fsyncs that they saved.", plural(r.Transactions, "transaction"))
 	}
 	s := groupsInWords(r) + "; " + savedInWords(r) + "."
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -24,7 +26,7 @@ func answer(r *analysis.Result) string {
 func groupsInWords(r *analysis.Result) string {
 	g, of := r.Groups.Sync, plural(r.Transactions, "transaction")
 	if g == nil {
-		return of + ", of which none is known to be in a commit group"
+		return of + " in sync groups that are not known"
 	}
 	if g.Count == nil {
 		s := fmt.Sprintf("between %s and %s sync groups for %s", report.Count(g.Low), report.Count(g.High), of)
@@ -85,21 +87,23 @@ func savedInWords(r *analysis.Result) string {
 		return fmt.Sprintf("one binlog fsync %s saved between %s and %s of the %s that transactions alone would have needed (at most %s; %s)",
 			per(n), report.Count(b.SavedByGroupingMin), report.Count(b.SavedByGroupingMax), alone, report.Percent(b.ShareMax), from)
 	}
-	if b.SavedByGroupingMax == 0 {
+	if *b.SavedByGrouping <= 0 {
+		if b.SavedByGroupingMax > 0 {
+			from = fmt.Sprintf("at most %s; %s", report.Count(b.SavedByGroupingMax), from)
+		}
 		return fmt.Sprintf("grouping saved none of the %s binlog fsyncs that transactions alone would have needed (%s)", alone, from)
 	}
-	share := fmt.Sprintf("saved %s of the %s that transactions alone would have needed", report.Percent(*b.Share), alone)
 	if b.SavedByGroupingMin != b.SavedByGroupingMax {
 		from = fmt.Sprintf("between %s and %s saved; %s", report.Count(b.SavedByGroupingMin), report.Count(b.SavedByGroupingMax), from)
 	}
 	var out string
 	if b.Basis == analysis.Measured && b.Grouped != nil {
-		out = fmt.Sprintf("%s made them durable, counted, which %s (%s)", plural(*b.Grouped, "binlog fsync"), share, from)
+		out = fmt.Sprintf("it took %s (measured) to make them durable, %s fewer than the %s that transactions alone would have needed (%s)", plural(*b.Grouped, "binlog fsync"), report.Percent(*b.Share), alone, from)
 	} else {
-		out = fmt.Sprintf("one binlog fsync %s %s (%s)", per(n), share, from)
+		out = fmt.Sprintf("one binlog fsync %s saved %s of the %s that transactions alone would have needed (%s)", per(n), report.Percent(*b.Share), alone, from)
 	}
 	if by := b.SavedBySyncBinlog; by != nil && *by > 0 && n > 1 {
-		out += fmt.Sprintf(", and sync_binlog=%d saved another %s, which a crash may cost", n, report.Count(*by))
+		out += fmt.Sprintf(", and sync_binlog=%d saved another %s, for which a crash may lose the newest transactions", n, report.Count(*by))
 	}
 	return out
 }
@@ -160,7 +164,12 @@ func more(r *analysis.Result) []string {
 	}
 	if r.Saved != nil && r.Saved.Redo != nil {
 		if b := r.Saved.Redo; b.Grouped != nil && b.Share != nil {
-			out = append(out, fmt.Sprintf("Of the redo log %s were counted, where transactions alone would have needed %s: %s were saved.", plural(*b.Grouped, "sync"), report.Count(b.Alone), report.Percent(*b.Share)))
+			took := fmt.Sprintf("The redo log took %s (%s)", plural(*b.Grouped, "sync"), b.Basis)
+			if *b.Grouped < b.Alone {
+				out = append(out, fmt.Sprintf("%s, %s fewer than the %s that transactions alone would have needed.", took, report.Percent(*b.Share), report.Count(b.Alone)))
+			} else {
+				out = append(out, fmt.Sprintf("%s; transactions alone would have needed no more than %s.", took, report.Count(b.Alone)))
+			}
 		}
 	}
 	return out

@@ -37,11 +37,11 @@ func TestAnswer(t *testing.T) {
 			sync(r, 743, 743, 743, analysis.Estimated, analysis.CommitID)
 			r.Saved = nil
 		}, "743 sync groups for 6,000 transactions, estimated from the commit ids of a damaged log; how many fsyncs that saved is not known."},
-		"traced": {func(r *analysis.Result) { *r = *traced() }, "2,061 sync groups for 6,000 transactions, exact by the binlog syncs that were traced; 2,061 binlog fsyncs made them durable, counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
+		"traced": {func(r *analysis.Result) { *r = *traced() }, "2,061 sync groups for 6,000 transactions, exact by the binlog syncs that were traced; it took 2,061 binlog fsyncs (measured) to make them durable, 65.6 % fewer than the 6,000 that transactions alone would have needed (sync_binlog=1, as the server said)."},
 		"counted": {func(r *analysis.Result) {
 			*r = *traced()
 			sync(r, 2061, 2059, 2063, analysis.Measured, analysis.FsyncCount)
-		}, "2,061 sync groups for 6,000 transactions, measured by the binlog syncs that were counted, between 2,059 and 2,063; 2,061 binlog fsyncs made them durable, counted, which saved 65.6 %" + alone + " (sync_binlog=1, as the server said)."},
+		}, "2,061 sync groups for 6,000 transactions, measured by the binlog syncs that were counted, between 2,059 and 2,063; it took 2,061 binlog fsyncs (measured) to make them durable, 65.6 % fewer than the 6,000 that transactions alone would have needed (sync_binlog=1, as the server said)."},
 		"counted in part": {func(r *analysis.Result) {
 			sync(r, 2061, 2000, 2400, analysis.Estimated, analysis.FsyncCount)
 			r.Saved, r.Warnings = nil, []analysis.Warning{{Code: "filtered"}}
@@ -61,7 +61,7 @@ func TestAnswer(t *testing.T) {
 		"sync_binlog=10": {func(r *analysis.Result) {
 			r.Saved.Assumes = analysis.Assumes{SyncBinlog: 10, From: "flag"}
 			r.Saved.Binlog = &analysis.SavedSync{Alone: 600, Grouped: new(int64(206)), SavedByGrouping: new(int64(394)), SavedByGroupingMin: 394, SavedByGroupingMax: 394, Share: new(394.0 / 600), SavedBySyncBinlog: new(int64(1855)), Basis: analysis.Estimated}
-		}, "2,061 sync groups for 6,000 transactions, estimated from commit timestamps, between 1,990 and 2,180; one binlog fsync for every 10 groups saved 65.7 % of the 600 that transactions alone would have needed (sync_binlog=10, as stated), and sync_binlog=10 saved another 1,855, which a crash may cost."},
+		}, "2,061 sync groups for 6,000 transactions, estimated from commit timestamps, between 1,990 and 2,180; one binlog fsync for every 10 groups saved 65.7 % of the 600 that transactions alone would have needed (sync_binlog=10, as stated), and sync_binlog=10 saved another 1,855, for which a crash may lose the newest transactions."},
 		"sync_binlog=10 and few": {func(r *analysis.Result) {
 			r.Saved.Assumes, r.Saved.Binlog = analysis.Assumes{SyncBinlog: 10, From: "flag"}, &analysis.SavedSync{}
 		}, "2,061 sync groups for 6,000 transactions, estimated from commit timestamps, between 1,990 and 2,180; so few transactions need no binlog fsync (sync_binlog=10, as stated)."},
@@ -71,7 +71,7 @@ func TestAnswer(t *testing.T) {
 		},
 		"in no group": {
 			func(r *analysis.Result) { r.Transactions, r.Groups, r.Saved = 1, analysis.Groups{}, nil },
-			"1 transaction, of which none is known to be in a commit group; how many fsyncs that saved is not known.",
+			"Neither the sync groups of 1 transaction are known nor the fsyncs that they saved.",
 		},
 		"empty":                {func(r *analysis.Result) { *r = analysis.Result{} }, "There are no transactions to report."},
 		"empty, with filters":  {func(r *analysis.Result) { *r = analysis.Result{Filters: &analysis.Filters{}} }, "The filters leave no transactions to report."},
@@ -93,7 +93,7 @@ func TestMore(t *testing.T) {
 	want := []string{
 		"The trace contradicts the log, so nothing is concluded from the two together: this rests on the log alone.",
 		"2 of 3 logs are damaged or could not be read to the end: transactions may be missing from every figure.",
-		"Of the redo log 2,177 syncs were counted, where transactions alone would have needed 6,000: 63.7 % were saved.",
+		"The redo log took 2,177 syncs (measured), 63.7 % fewer than the 6,000 that transactions alone would have needed.",
 	}
 	if got := more(r); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

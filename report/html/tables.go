@@ -217,7 +217,11 @@ func syncsTable(io *analysis.IO) *table {
 		t.after("This source counts no syncs.")
 	}
 	if n := io.BinlogSyncsDurable; n != nil {
-		s := fmt.Sprintf("%s made reported transactions durable; the others are of rotation, FLUSH LOGS and the like.", plural(*n, "binlog sync"))
+		s := plural(*n, "binlog sync") + " made reported transactions durable"
+		if *n < io.Syncs["binlog"].Count {
+			s += "; the others are of rotation, FLUSH LOGS and the like"
+		}
+		s += "."
 		if per := io.TransactionsPerBinlogSync; per != nil && report.Finite(*per) {
 			s += fmt.Sprintf(" There were %.2f transactions for each.", *per)
 		}
@@ -318,7 +322,7 @@ func trackingTable(r *analysis.Result) *table {
 			if i > 0 {
 				why = append(why, span{Text: " "})
 			}
-			why = append(why, span{Text: fmt.Sprintf("%s %s, such as ", report.Count(e.Count), e.Rule)})
+			why = append(why, span{Text: fmt.Sprintf("%s by the rule %s, such as ", report.Count(e.Count), e.Rule)})
 			why = append(why, place(e.Earlier)...)
 			why = append(why, span{Text: " and "})
 			why = append(why, place(e.Later)...)
@@ -338,8 +342,11 @@ func trackingTable(r *analysis.Result) *table {
 		t.Before = fmt.Sprintf("The server's mode is %s. The log shows nothing of it.", report.Tracking(d))
 	}
 	if p := r.SerializationPoints; p != nil {
-		t.after("%s must wait for the one just before, after one that need not: %s of them DDL, %s change several tables; of %s the cause is not in the log.",
-			plural(p.Count, "transaction"), report.Count(p.DDL), report.Count(p.SeveralTables), report.Count(p.NotInLog))
+		must := "transactions must wait for the one"
+		if p.Count == 1 {
+			must = "transaction must wait for the one"
+		}
+		t.after("%s %s just before, after one that need not: %s.", report.Count(p.Count), must, p.Causes())
 	}
 	return t
 }

@@ -20,7 +20,7 @@ func coverage(r *analysis.Result) []fact {
 		if win.Clock == analysis.ClockHeader {
 			by = "by the times of event headers: whole seconds, when a statement began"
 		}
-		add("Window", words("%s to %s UTC (%s), %s", report.Stamp(win.Start, win.Clock), report.Stamp(win.End, win.Clock), report.Duration(win.Seconds), by))
+		add("Window", words("%s, %s", report.WindowInWords(win), by))
 	}
 	add("Logs", words("%s", logsInWords(r.Sources)))
 	if f := filters(r.Filters); f != nil {
@@ -169,7 +169,7 @@ func basisTable(r *analysis.Result) *table {
 		if lc.Distinct != nil {
 			distinct = report.Count(*lc.Distinct) + " distinct"
 		}
-		t.row(words("last_committed"), words("%s, %s runs", distinct, report.Count(lc.Runs)), words("%s", lc.Basis), words("%s: not commit groups", lc.Method))
+		t.row(words("last_committed"), words("%s, %s", distinct, plural(lc.Runs, "run")), words("%s", lc.Basis), words("%s: not commit groups", lc.Method))
 	}
 	if s := r.Saved; s != nil {
 		saved := func(what string, b *analysis.SavedSync, assumes string) {

@@ -46,7 +46,7 @@ func textWidth(s string, size float64, bold bool) float64 {
 func wrap(s string, size float64, bold bool, width float64) []string {
 	var lines []string
 	line := ""
-	for word := range strings.FieldsSeq(s) {
+	for _, word := range words(s) {
 		if textWidth(word, size, bold) > width {
 			word = cut(word, size, bold, width)
 		}
@@ -64,6 +64,21 @@ func wrap(s string, size float64, bold bool, width float64) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// words are what a line may break between: all but a number and its unit.
+func words(s string) []string {
+	const units = " B bytes kB MB GB TB PB EB ms s min h d days % UTC "
+	var out []string
+	for w := range strings.FieldsSeq(s) {
+		n := len(out)
+		if n > 0 && '0' <= out[n-1][0] && out[n-1][0] <= '9' && strings.Contains(units, " "+strings.TrimRight(w, ".,:;)")+" ") {
+			out[n-1] += " " + w
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // cut shortens a word to width points.

@@ -196,8 +196,8 @@ func absent(t *testing.T, r *analysis.Result, name, want string) {
 
 func TestDetailsSay(t *testing.T) {
 	f := figure(t, full(), FlushGroups)
-	has(t, "flush groups", strings.Join(f.Subtitle, "\n"), "basis estimated, method commit_timestamps", "Sync groups: method traced", "1.41 flush groups on average, at most 6; 73% of the sync groups hold one")
-	has(t, "flush groups", f.Alt, "on average 1.41, at most 6; 73% of 2,061 sync groups hold one")
+	has(t, "flush groups", strings.Join(f.Subtitle, "\n"), "basis estimated, method commit_timestamps", "Sync groups: basis measured, method traced", "1.41 flush groups on average, at most 6; 73% of the sync groups hold one")
+	has(t, "flush groups", f.Alt, "of 2,061 sync groups. A sync group holds 1.41 flush groups on average, at most 6; 73% of the sync groups hold one.")
 	absent(t, samples()["mariadb"], FlushGroups, "in MariaDB each flush group is a sync group")
 	absent(t, writeset(24), FlushGroups, "estimated from commit timestamps")
 
@@ -208,6 +208,25 @@ func TestDetailsSay(t *testing.T) {
 	has(t, "durations", labels(f.Panels[1].X.Ticks), "under 1 1–2 2–5 5–10 10–20")
 	has(t, "transactions", figure(t, samples()["mariadb"], Transactions).Panels[1].Note, "MySQL 8.0.1 and later")
 	has(t, "transactions", figure(t, samples()["one detailed"], Transactions).Alt, "1 transaction took under 1 s.")
+	for _, tt := range []struct {
+		n              int64
+		p50, p99, most string
+		want           string
+	}{
+		{1, "9 B", "9 B", "9 B", "1 transaction has 9 B"},
+		{7, "9 B", "9 B", "9 B", "each of 7 transactions has at most 9 B"},
+		{7, "8 B", "9 B", "9 B", "half of 7 transactions have at most 8 B, the largest 9 B"},
+		{700, "7 B", "8 B", "9 B", "half of 700 transactions have at most 7 B, 99% at most 8 B, the largest 9 B"},
+	} {
+		if got := spread(tt.n, "has", "have", "at most ", tt.p50, tt.p99, "largest", tt.most); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+	for s, want := range map[int64]string{0: "1 s", 598: "599 s", 3599: "60 min", 40_000: "12 h", 96_052_381: "1,112 days"} {
+		if got := inSeconds(s); got != want {
+			t.Errorf("%d s: under %s, want %s", s, got, want)
+		}
+	}
 
 	f = figure(t, full(), Tables)
 	if n := len(f.Panels[0].Y.Ticks); n != 5 {

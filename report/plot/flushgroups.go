@@ -24,13 +24,11 @@ func flushGroups(r *analysis.Result) (*Figure, string) {
 	f := &Figure{
 		Title: "Flush groups per commit group (sync group)",
 		Subtitle: []string{
-			fmt.Sprintf("Flush groups: %s. Sync groups: method %s. A sync group holds %s flush groups on average, at most %s; %s of the sync groups hold one.",
-				basis(p.Basis, p.Method), shorten(string(p.SyncMethod), 24), significant(p.Mean), count(p.Max), percent(alone/groups)),
+			fmt.Sprintf("Flush groups: %s. Sync groups: %s. %s", basis(p.Basis, p.Method), syncBasis(r), held(p, alone/groups)),
 			"A flush group is what one leader wrote to the binlog together, at innodb_flush_log_at_trx_commit=1 with one redo fsync. A flush group that two sync groups share counts in both.",
 		},
 		Reading: "A bar at 1 means that each write to the binlog got a sync of its own; bars further right mean that writes queued up while a sync, or a delay (binlog_group_commit_sync_delay), was under way.",
-		Alt: fmt.Sprintf("Bar chart of flush groups per sync group, %s: on average %s, at most %s; %s of %s hold one.",
-			shorten(string(p.Basis), 16), significant(p.Mean), count(p.Max), percent(alone/groups), plural(whole(groups), "sync group")),
+		Alt:     fmt.Sprintf("Bar chart of flush groups per sync group, %s, of %s. %s", shorten(string(p.Basis), 16), plural(whole(groups), "sync group"), held(p, alone/groups)),
 	}
 	f.X = Axis{Label: "flush groups in a sync group", Unit: "number", Max: float64(len(bins))}
 	if ranges > 0 {
@@ -55,6 +53,24 @@ func flushGroups(r *analysis.Result) (*Figure, string) {
 	}
 	f.Panels = []Panel{panel}
 	return f, ""
+}
+
+// syncBasis is what the sync groups that are counted rest on.
+func syncBasis(r *analysis.Result) string {
+	m := r.Groups.FlushPerSync.SyncMethod
+	if s := r.Groups.Sync; s != nil && s.Method == m {
+		return basis(s.Basis, m)
+	}
+	return "method " + shorten(string(m), 24)
+}
+
+// held says how many flush groups a sync group holds, where a share of them
+// holds one.
+func held(p *analysis.FlushPerSync, one float64) string {
+	if p.Max == 1 {
+		return "Each sync group holds one flush group."
+	}
+	return fmt.Sprintf("A sync group holds %s flush groups on average, at most %s; %s of the sync groups hold one.", significant(p.Mean), count(p.Max), percent(one))
 }
 
 // noFlushGroups says why flush groups are not known, or nothing where they are.

@@ -185,17 +185,20 @@ func (c comparison) title() string {
 	between := fmt.Sprintf("%s to %s", count(c.SavedByGroupingMin), count(c.SavedByGroupingMax))
 	switch {
 	case c.Grouped == nil && c.SavedByGroupingMax <= 0:
-		return fmt.Sprintf("Group commit saved no %s fsyncs: at least %s for %s with each transaction alone, %s", c.name, count(c.GroupedLow), count(c.Alone), firm)
+		return fmt.Sprintf("Group commit saved no %s fsyncs: 0 of %s, %s", c.name, count(c.Alone), firm)
 	case c.Grouped == nil:
 		return fmt.Sprintf("Group commit saved at most %s of %s fsyncs: %s of %s, %s", tenths(c.ShareMax), c.name, between, count(c.Alone), firm)
-	case *c.SavedByGrouping <= 0:
-		return fmt.Sprintf("Group commit saved no %s fsyncs: %s for %s with each transaction alone, %s", c.name, count(*c.Grouped), count(c.Alone), firm)
+	case *c.Grouped > c.Alone && c.SavedByGroupingMax <= 0:
+		return fmt.Sprintf("Group commit saved no %s fsyncs: %s, where transactions alone need %s, %s", c.name, count(*c.Grouped), count(c.Alone), firm)
 	}
-	saved := count(*c.SavedByGrouping)
+	saved, share := count(*c.SavedByGrouping), tenths(*c.Share)+" of"
+	if *c.SavedByGrouping <= 0 {
+		saved, share = "0", "no"
+	}
 	if c.SavedByGroupingMin < c.SavedByGroupingMax {
 		saved += " (" + between + ")"
 	}
-	return fmt.Sprintf("Group commit saved %s of %s fsyncs: %s of %s, %s", tenths(*c.Share), c.name, saved, count(c.Alone), firm)
+	return fmt.Sprintf("Group commit saved %s %s fsyncs: %s of %s, %s", share, c.name, saved, count(c.Alone), firm)
 }
 
 // tenths writes a share to a tenth of a percent, and never all or nothing of

@@ -45,7 +45,7 @@ func parents(r *analysis.Result) (*Figure, string) {
 		},
 	}
 	div, word := large(float64(last))
-	f.X = linear(float64(last)/div, 0.01, div == 1)
+	f.X = linear(float64(last)/div, max(0.01, 0.5/float64(last)), div == 1)
 	f.X.Label, f.X.Unit = "place in the log", "transactions"
 	if word != "" {
 		f.X.Unit = word + " of transactions"
@@ -57,11 +57,12 @@ func parents(r *analysis.Result) (*Figure, string) {
 	proofs := slices.DeleteFunc(slices.Clone(points), func(p analysis.Parent) bool { return !p.Proof })
 	points = slices.DeleteFunc(points, func(p analysis.Parent) bool { return p.Proof })
 	all := slices.Concat(points, proofs)
+	size := dotSize(len(all))
 	if len(points) > 0 {
-		p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Points: dots(points, f.X, p.Y, div)})
+		p.Series = append(p.Series, Series{Label: "transaction", Kind: Dots, Color: blue, Stroke: size, Points: dots(points, f.X, p.Y, div)})
 	}
 	if len(proofs) > 0 {
-		p.Series = append(p.Series, Series{Label: "proves WRITESET", Kind: Dots, Color: green, Points: dots(proofs, f.X, p.Y, div)})
+		p.Series = append(p.Series, Series{Label: "proves WRITESET", Kind: Dots, Color: green, Stroke: size, Points: dots(proofs, f.X, p.Y, div)})
 	}
 	if m := medians(all, last, div); len(m) > 1 {
 		p.Series = append(p.Series, Series{Label: "median along the log", Kind: Line, Color: vermillion, Points: m})
@@ -70,6 +71,19 @@ func parents(r *analysis.Result) (*Figure, string) {
 	f.Reading = "A low, level band is commit order; dots that climb with the log are WRITESET, where last_committed says nothing about commit groups, and those marked as proofs cannot come from commit order."
 	f.Alt = fmt.Sprintf("Scatter plot of parent distances of %s along the log, from 1 to %s, %s of them proofs of WRITESET. %s", plural(int64(len(all)), "transaction"), count(farthest), count(int64(len(proofs))), strings.TrimSpace(mode(r.DependencyTracking)+observed(r.DependencyTracking)))
 	return f, ""
+}
+
+// dotSize is how large so many dots are: few of the usual size are hardly seen,
+// and their colours not told apart.
+func dotSize(n int) *Stroke {
+	switch {
+	case n <= 100:
+		return &Stroke{Width: 5}
+	case n <= 400:
+		return &Stroke{Width: 3.6}
+	default:
+		return nil
+	}
 }
 
 func drawn(every, left int64) string {
@@ -98,12 +112,13 @@ func mode(d analysis.DependencyTracking) string {
 
 // observed says what the log itself shows.
 func observed(d analysis.DependencyTracking) string {
+	const alike = "modes that are not distinguishable"
 	var names []string
 	proofs := int64(0)
 	for _, s := range d.Stretches {
 		name := fmt.Sprintf("%s (%s)", s.Observed, s.Certainty)
 		if s.Observed == analysis.NotDistinguishable {
-			name = string(s.Observed)
+			name = alike
 		}
 		if n := len(names); n == 0 || names[n-1] != name {
 			names = append(names, name)
@@ -117,8 +132,14 @@ func observed(d analysis.DependencyTracking) string {
 		names = append(names[:3], "and so on")
 	}
 	s := " The log itself shows: " + strings.Join(names, ", then ") + "."
-	if proofs > 0 {
-		s += fmt.Sprintf(" %s point further back than commit order can.", plural(proofs, "transaction"))
+	if len(names) == 1 && names[0] == alike {
+		s = " In the log itself the modes are not distinguishable."
+	}
+	switch {
+	case proofs == 1:
+		s += " 1 transaction points further back than commit order can."
+	case proofs > 1:
+		s += fmt.Sprintf(" %s transactions point further back than commit order can.", count(proofs))
 	}
 	return s
 }

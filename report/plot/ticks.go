@@ -244,12 +244,14 @@ func clockTicks(from, to, step float64) []Tick {
 		shift = 4 * day * 1e6
 	}
 	micros := int64(math.Round(step * 1e6))
-	at := ceilTo(int64(math.Ceil(from*1e6))-shift, micros) + shift
+	// Times in floating point are a fraction of a microsecond off: a tick at an
+	// end of the axis is on it.
+	at := ceilTo(int64(math.Ceil(from*1e6-0.5))-shift, micros) + shift
 	var ticks []Tick
 	shown := ""
-	for ; float64(at) <= to*1e6; at += micros {
+	for ; float64(at) <= to*1e6+0.5; at += micros {
 		t := time.UnixMicro(at).UTC()
-		tick := Tick{At: float64(at) / 1e6, Label: t.Format(layout)}
+		tick := Tick{At: min(to, max(from, float64(at)/1e6)), Label: t.Format(layout)}
 		if d := t.Format(date); d != shown {
 			tick.Label += "\n" + d
 			shown = d

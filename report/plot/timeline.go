@@ -112,6 +112,9 @@ func timeline(r *analysis.Result) (*Figure, string) {
 	if !ok {
 		return nil, fmt.Sprintf("the times of the transactions make no axis with buckets of %g s", r.Rates.BucketSeconds)
 	}
+	if g.buckets() <= 1 && g.bucket < 1 && (r.IO == nil || r.IO.Rates == nil) {
+		return nil, "the transactions were committed within " + span(g.bucket) + ", too short a time for rates per second"
+	}
 	cols := g.columns(r.Rates.Series)
 
 	f := &Figure{
@@ -122,17 +125,21 @@ func timeline(r *analysis.Result) (*Figure, string) {
 	f.X.Ticks = timeTicks(f.X.Min, f.X.Max)
 
 	transactions := g.rates(cols, func(c column) (float64, float64, bool) { return c.transactions, c.topTransactions, true })
-	f.Panels = append(f.Panels, transactions.panel("transactions", "per second", large))
+	per := perSecond
+	if r.IO == nil { // syncs are by the second
+		per = transactions.per()
+	}
+	f.Panels = append(f.Panels, transactions.panel("transactions", "per "+per.name, per, large))
 
 	syncs, syncsInWords := g.syncs(r.IO)
 	f.Panels = append(f.Panels, syncs...)
 
 	if why := noGroups(r, cols); why != "" {
-		f.Panels = append(f.Panels, Panel{Y: Axis{Label: "sync groups", Unit: "per second", Max: 1}, Height: 50, Note: why})
+		f.Panels = append(f.Panels, Panel{Y: Axis{Label: "sync groups", Unit: "per " + per.name, Max: 1}, Height: 50, Note: why})
 		f.Subtitle = append(f.Subtitle, "Transactions and bytes are counted (basis exact).")
 	} else {
 		groups := g.rates(cols, func(c column) (float64, float64, bool) { return c.groups, c.topGroups, !c.unknown })
-		f.Panels = append(f.Panels, groups.panel("sync groups", "per second", large))
+		f.Panels = append(f.Panels, groups.panel("sync groups", "per "+per.name, per, large))
 		f.Subtitle = append(f.Subtitle, "Transactions and bytes are counted (basis exact). Sync groups: "+groupsBasis(r)+
 			", each counted where it begins. The closer their rate to that of the transactions, the fewer commits shared a group.")
 	}
@@ -140,11 +147,11 @@ func timeline(r *analysis.Result) (*Figure, string) {
 	f.Subtitle = append(f.Subtitle, syncsInWords...)
 
 	bytes := g.rates(cols, func(c column) (float64, float64, bool) { return c.bytes, c.topBytes, true })
-	f.Panels = append(f.Panels, bytes.panel("binlog written by these transactions", "", bytesUnit))
+	f.Panels = append(f.Panels, bytes.panel("binlog written by these transactions", "", per, bytesUnit))
 	f.Reading = "All panels share the time axis: where transactions rise and syncs or sync groups do not, groups grew larger; where both rise alike, more syncs were paid for."
-	f.Alt = fmt.Sprintf("Timeline over %s: at most %s transactions and %s of binlog a second.", span(g.to-g.from), significant(transactions.greatest), bytesInWords(whole(bytes.greatest)))
+	f.Alt = fmt.Sprintf("Timeline over %s: at most %s transactions and %s of binlog per %s.", span(g.to-g.from), significant(transactions.greatest*per.seconds), bytesInWords(whole(bytes.greatest*per.seconds)), per.name)
 	if s := r.Groups.Sync; s != nil {
-		f.Alt += " In all: " + numberInWords(s)
+		f.Alt += " In all there were " + strings.Replace(numberInWords(s), "Between", "between", 1)
 	}
 	return f, ""
 }
@@ -174,7 +181,7 @@ func (g grid) inWords(w *analysis.Window) string {
 	return s + "; time without transactions is zero, and the first and last step may be partly empty." + about
 }
 
-// noGroups says why sync groups per second are not known, or nothing where at
+// noGroups says why sync groups over time are not known, or nothing where at
 // least some are.
 func noGroups(r *analysis.Result, cols []column) string {
 	for _, c := range cols {
@@ -182,7 +189,7 @@ func noGroups(r *analysis.Result, cols []column) string {
 			return ""
 		}
 	}
-	s := "Sync groups per second are not known from this log. "
+	s := "Sync groups over time are not known from this log. "
 	switch sync, bound := r.Groups.Sync, r.Groups.Bound; {
 	case sync != nil && sync.Count == nil:
 		return s + fmt.Sprintf("It only proves that there were between %s and %s in all (basis bound), not when.", count(sync.Low), count(sync.High))
@@ -227,15 +234,35 @@ func (g grid) rates(cols []column, of func(column) (sum, top float64, known bool
 	return r
 }
 
-// panel draws r in the unit that scale chooses.
-func (r rates) panel(label, unit string, scale func(float64) (float64, string)) Panel {
-	div, word := scale(r.greatest)
+// unitOfTime is what a rate is by.
+type unitOfTime struct {
+	seconds     float64
+	name, short string
+}
+
+var perSecond = unitOfTime{1, "second", "s"}
+
+// per is the unit of time that the rates of a slow log, too, are read by.
+func (r rates) per() unitOfTime {
+	longer := []unitOfTime{perSecond, {minute, "minute", "min"}, {hour, "hour", "h"}, {day, "day", "d"}}
+	for _, u := range longer {
+		if r.greatest*u.seconds >= 0.5 {
+			return u
+		}
+	}
+	return longer[len(longer)-1]
+}
+
+// panel draws r by a unit of time, in the unit that scale chooses.
+func (r rates) panel(label, unit string, per unitOfTime, scale func(float64) (float64, string)) Panel {
+	div, word := scale(r.greatest * per.seconds)
 	switch {
 	case unit == "":
-		unit = word + "/s"
+		unit = word + "/" + per.short
 	case word != "":
 		unit = word + " " + unit
 	}
+	div /= per.seconds
 	p := Panel{Y: linear(r.greatest/div, 0.06, false), Height: 120}
 	p.Y.Label, p.Y.Unit = label, unit
 	add := func(label string, kind Kind, color string, bars []Bar) {

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"bgcstat/analysis"
 )
@@ -24,10 +25,17 @@ func transactions(r *analysis.Result) (*Figure, string) {
 		X:       Axis{Label: "size", Unit: "in the log", Max: 1},
 	}
 
+	switch {
+	case len(durations) == 0:
+		f.Title = "How large transactions are"
+	case len(sizes) == 0:
+		f.Title = "How long transactions took"
+	}
+
 	size := Panel{Y: Axis{Label: "transactions of that size", Unit: "number", Max: 1}, Height: 50, Note: "The sizes of the transactions are not known."}
 	if len(sizes) > 0 {
 		b := r.Sizes.Bytes
-		words := fmt.Sprintf("half of the transactions have at most %s, 99%% at most %s, the largest %s", bytesInWords(b.P50), bytesInWords(b.P99), bytesInWords(b.Max))
+		words := spread(total(sizes), "has", "have", "at most ", bytesInWords(b.P50), bytesInWords(b.P99), "largest", bytesInWords(b.Max))
 		f.Subtitle = append(f.Subtitle, "Sizes in the log, checksums included (basis exact): "+words+".")
 		f.Alt = "Size: " + words + "."
 		size = ranges(sizes, "transactions of that size", byteRange)
@@ -40,12 +48,12 @@ func transactions(r *analysis.Result) (*Figure, string) {
 	}
 	if len(durations) > 0 {
 		d := r.Durations
-		words := "1 transaction took " + under(d.Max)
-		if d.Transactions != 1 {
-			words = fmt.Sprintf("half of %s took %s, 99%% %s, the longest %s", plural(d.Transactions, "transaction"), under(d.P50), under(d.P99), under(d.Max))
-		}
+		words := spread(d.Transactions, "took", "took", "under ", inSeconds(d.P50), inSeconds(d.P99), "longest under", inSeconds(d.Max))
 		s := "Durations go from when the first statement that changes something began to the commit (basis measured, by the server's clock): " + words +
 			". The log has the beginning in whole seconds only, so that each may be up to 1 s shorter than its bin says."
+		if d.Max >= day {
+			s += " A session that sets its own timestamp counts as begun at that time."
+		}
 		if d.Impossible > 0 {
 			s += fmt.Sprintf(" Left out: %s whose times make no sense.", plural(d.Impossible, "transaction"))
 		}
@@ -137,9 +145,9 @@ func secondRange(from, to int64) string {
 		return "under 1"
 	}
 	if to >= 1<<62 {
-		return count(from) + " and more"
+		return countsInShort(float64(from)) + " and more"
 	}
-	return count(from) + "–" + count(to+1)
+	return countsInShort(float64(from)) + "–" + countsInShort(float64(to)+1)
 }
 
 func bytesInWords(n int64) string {
@@ -147,5 +155,44 @@ func bytesInWords(n int64) string {
 	return significant(float64(n)/div) + " " + unit
 }
 
-// under says a duration of whole seconds, rounded down.
-func under(seconds int64) string { return "under " + count(max(seconds, seconds+1)) + " s" }
+// inSeconds is the least time that a duration of whole seconds, rounded down,
+// stays under, in a unit that suits it.
+func inSeconds(seconds int64) string {
+	least := float64(seconds) + 1
+	switch {
+	case least < 10*minute:
+		return decimal(least, 0) + " s"
+	case least < 10*hour:
+		return decimal(math.Ceil(least/minute), 0) + " min"
+	case least < 10*day:
+		return decimal(math.Ceil(least/hour), 0) + " h"
+	default:
+		return decimal(math.Ceil(least/day), 0) + " days"
+	}
+}
+
+// spread says how far half, 99% and the greatest of n transactions go, each
+// only where it says more than the others: they "have at most" so much, say.
+func spread(n int64, has, have, within, p50, p99, greatest, most string) string {
+	_, under, _ := strings.Cut(greatest, " ")
+	switch {
+	case n == 1:
+		return strings.Join(strings.Fields(fmt.Sprintf("1 transaction %s %s %s", has, under, most)), " ")
+	case p50 == most:
+		return fmt.Sprintf("each of %s %s %s%s", plural(n, "transaction"), has, within, most)
+	}
+	s := fmt.Sprintf("half of %s %s %s%s", plural(n, "transaction"), have, within, p50)
+	if p99 != most {
+		s += fmt.Sprintf(", 99%% %s%s", within, p99)
+	}
+	return s + ", the " + greatest + " " + most
+}
+
+// total is the number of transactions in all bins.
+func total(bins []analysis.RangeBin) int64 {
+	n := 0.0
+	for _, b := range bins {
+		n += float64(b.Count)
+	}
+	return whole(n)
+}

@@ -271,6 +271,19 @@ func TestTimelineSays(t *testing.T) {
 	r.Groups.Sync = exact().Groups.Sync
 	has(t, "note", noGroups(r, nil), "There were 1,862 sync groups (basis exact, method commit_id) in all; when each began is not known.")
 
+	// Rates of a slow log are by a longer time, with a trace they are by the second.
+	r = exact()
+	r.Rates.BucketSeconds = 1800
+	r.Rates.Series = []analysis.Bucket{{Start: r.Rates.Series[0].Start, Transactions: 2, Bytes: 1500}}
+	f = figure(t, r, Timeline)
+	has(t, "units", f.Panels[0].Y.Unit+" "+f.Panels[2].Y.Unit, "per hour kB/h")
+	has(t, "alternative", f.Alt, "at most 4 transactions and 3 kB of binlog per hour")
+	if got := f.Panels[0].Series[0].Bars[0].Value; math.Abs(got-4) > 1e-9 {
+		t.Errorf("%g transactions an hour, want 4", got)
+	}
+	r.IO = traced().IO
+	has(t, "units", figure(t, r, Timeline).Panels[0].Y.Unit, "per second")
+
 	units := map[int64]string{1: "bytes/s", 5_000: "kB/s", 7_000_000: "MB/s", 9e9: "GB/s"}
 	for n, want := range units {
 		r := exact()
@@ -286,7 +299,11 @@ func TestTimelineSays(t *testing.T) {
 // are none.
 func TestTimelineSums(t *testing.T) {
 	for name, r := range samples() {
-		if name == "huge" {
+		switch name {
+		case "huge":
+			continue
+		case "one":
+			absent(t, r, Timeline, "within 1 ms, too short a time for rates per second")
 			continue
 		}
 		want, top := 0.0, 0.0
