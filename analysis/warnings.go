@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"bgcstat/parser"
 )
@@ -74,7 +75,7 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	} else if n < fewTransactions {
 		add("few-transactions", 1, start, "only %d transactions: shares, percentiles and rates of so few say little", n)
 	}
-	add("long-pauses", c.pauses, c.firstPause, "pauses of ten minutes or more, the longest of %.0f min: the server was idle, or its clock was set; mean rates count them", c.longestPause.Seconds()/60)
+	add("long-pauses", c.pauses, c.firstPause, "pauses of ten minutes or more, the longest of %s: the server was idle, or its clock was set; mean rates count them", pause(c.longestPause))
 	if r.Window != nil && r.Window.Clock == ClockHeader {
 		add("header-times", 1, start, "times are those of event headers: whole seconds, when a statement began, not when it was committed")
 	}
@@ -85,6 +86,18 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 		add("filtered", 1, start, "groups hold transactions that the filters left out; sizes count all members, and fsyncs saved are not shown for a part of them")
 	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && !main.Relay && r.Groups.Sync != nil {
 		add("sync-binlog-unknown", 1, start, "sync_binlog is not known and defaults to 0 in %s: fsyncs saved are not shown; state it with --sync-binlog", serverName(main))
+	}
+}
+
+// pause says how long a pause is, in a unit that suits it.
+func pause(d time.Duration) string {
+	switch {
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	default:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
 	}
 }
 

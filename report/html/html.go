@@ -65,7 +65,7 @@ var (
 	//go:embed dark.css
 	darkText string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"printable": printable}).Parse(pageText))
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"printable": printable, "sentences": sentences}).Parse(pageText))
 )
 
 // Write writes the page of r with these plots. It fails where a plot is no PNG,
@@ -138,17 +138,25 @@ func style(t Theme) (css template.CSS, darkMedia string, err error) {
 }
 
 // longest is how many characters of a name are shown. A name of a server's is
-// at most 129, a path may be longer.
-const longest = 300
+// at most 129, a path may be longer. What is said in sentences may take more.
+const (
+	longest          = 300
+	longestSentences = 1500
+)
 
 // printable makes text of whatever a log holds: nothing in it is invisible or
 // turns the text around it, and it is not so long that it hides the rest.
-func printable(s string) string {
+func printable(s string) string { return upTo(longest, s) }
+
+// sentences is printable for text of ours, into which names may be woven.
+func sentences(s string) string { return upTo(longestSentences, s) }
+
+func upTo(most int, s string) string {
 	// A number and its % stay in one line.
 	runes := []rune(strings.ReplaceAll(report.Printable(s), " %", "\u00a0%"))
-	if n := len(runes); n > longest {
-		const head = longest * 2 / 3
-		return fmt.Sprintf("%s… (%s characters) …%s", string(runes[:head]), report.Count(int64(n)), string(runes[n-(longest-head):]))
+	if n := len(runes); n > most {
+		head := most * 2 / 3
+		return fmt.Sprintf("%s… (%s characters) …%s", string(runes[:head]), report.Count(int64(n)), string(runes[n-(most-head):]))
 	}
 	return string(runes)
 }

@@ -202,6 +202,19 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+// Sentences are longer than names may be, and not cut.
+func TestLongAnswer(t *testing.T) {
+	r := estimated()
+	r.Saved.Assumes = analysis.Assumes{SyncBinlog: 1000, From: "default of " + strings.Repeat("9", 100)}
+	r.Saved.Binlog.SavedBySyncBinlog = new(int64(3900))
+	if n := len(answer(r)); n <= longest {
+		t.Fatalf("the answer has %d characters, which are few", n)
+	}
+	if page := write(t, r, nil, Options{}); !strings.Contains(page, ">"+strings.ReplaceAll(answer(r), " %", "\u00a0%")+"</p>") {
+		t.Error("the answer is cut")
+	}
+}
+
 // What a name holds is text, wherever it stands.
 func TestHostileNames(t *testing.T) {
 	const harm = `</script></style><img src=x onerror=alert(1)>"'`

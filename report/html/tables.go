@@ -218,7 +218,10 @@ func syncsTable(io *analysis.IO) *table {
 	}
 	if n := io.BinlogSyncsDurable; n != nil {
 		s := plural(*n, "binlog sync") + " made reported transactions durable"
-		if *n < io.Syncs["binlog"].Count {
+		switch others := io.Syncs["binlog"].Count - *n; {
+		case others == 1:
+			s += "; the other is of a rotation, FLUSH LOGS or the like"
+		case others > 1:
 			s += "; the others are of rotation, FLUSH LOGS and the like"
 		}
 		s += "."
@@ -231,7 +234,7 @@ func syncsTable(io *analysis.IO) *table {
 		t.after("%s", s)
 	}
 	for _, d := range io.DeviceFlushes {
-		t.After = append(t.After, append(append(text{{Text: "The disk "}}, names(d.Device)...), span{Text: fmt.Sprintf(" had %s, by whatever program. They are no syncs: there are 0 to 3 of them for one.", flushes(d.Count))}))
+		t.After = append(t.After, append(append(text{{Text: "The disk "}}, names(d.Device)...), span{Text: fmt.Sprintf(" had %s, by whatever program. They are not syncs: one sync makes 0 to 3 of them.", flushes(d.Count))}))
 	}
 	for _, r := range io.Refused {
 		t.after("Not counted by %s: %s.", r.Source, r.Why)

@@ -41,7 +41,7 @@ func parents(r *analysis.Result) (*Figure, string) {
 			"A low, level band is commit order; it is about as high as the number of clients that commit at the same time, and single dots high above it are transactions that were open for long. " +
 				"Distances that climb with the log are WRITESET: the server compared the rows that changed, and last_committed says nothing about commit groups. " +
 				"But a row that everybody changes, tables without keys, and a history (binlog_transaction_dependency_history_size) of next to nothing look low under WRITESET, too.",
-			mode(r.DependencyTracking) + observed(r.DependencyTracking),
+			mode(r.DependencyTracking) + observed(r),
 		},
 	}
 	div, word := large(float64(last))
@@ -69,7 +69,7 @@ func parents(r *analysis.Result) (*Figure, string) {
 	}
 	f.Panels = []Panel{p}
 	f.Reading = "A low, level band is commit order; dots that climb with the log are WRITESET, where last_committed says nothing about commit groups, and those marked as proofs cannot come from commit order."
-	f.Alt = fmt.Sprintf("Scatter plot of parent distances of %s along the log, from 1 to %s, %s of them proofs of WRITESET. %s", plural(int64(len(all)), "transaction"), count(farthest), count(int64(len(proofs))), strings.TrimSpace(mode(r.DependencyTracking)+observed(r.DependencyTracking)))
+	f.Alt = fmt.Sprintf("Scatter plot of parent distances of %s along the log, from 1 to %s, %s of them proofs of WRITESET. %s", plural(int64(len(all)), "transaction"), count(farthest), count(int64(len(proofs))), mode(r.DependencyTracking)+observed(r))
 	return f, ""
 }
 
@@ -110,12 +110,12 @@ func mode(d analysis.DependencyTracking) string {
 	return fmt.Sprintf("Set on the server: %s (known from: %s).", d.ServerMode, d.From)
 }
 
-// observed says what the log itself shows.
-func observed(d analysis.DependencyTracking) string {
+// observed says what the log itself shows, the whole of it.
+func observed(r *analysis.Result) string {
 	const alike = "modes that are not distinguishable"
 	var names []string
 	proofs := int64(0)
-	for _, s := range d.Stretches {
+	for _, s := range r.DependencyTracking.Stretches {
 		name := fmt.Sprintf("%s (%s)", s.Observed, s.Certainty)
 		if s.Observed == analysis.NotDistinguishable {
 			name = alike
@@ -135,11 +135,15 @@ func observed(d analysis.DependencyTracking) string {
 	if len(names) == 1 && names[0] == alike {
 		s = " In the log itself the modes are not distinguishable."
 	}
-	switch {
-	case proofs == 1:
-		s += " 1 transaction points further back than commit order can."
-	case proofs > 1:
-		s += fmt.Sprintf(" %s transactions point further back than commit order can.", count(proofs))
+	if proofs > 0 {
+		point := " point"
+		if proofs == 1 {
+			point = " points"
+		}
+		if r.Filters != nil {
+			point = " of the whole log" + point
+		}
+		s += fmt.Sprintf(" %s%s further back than commit order can.", plural(proofs, "transaction"), point)
 	}
 	return s
 }

@@ -41,10 +41,15 @@ func tables(r *analysis.Result) (*Figure, string) {
 		more = fmt.Sprintf(" Drawn are the first %d, and %s more have %s row events (%s).", mostTables, count(int64(n)), count(whole(rest)), percent(rest/total))
 	}
 
+	order := ""
+	if len(rows) > 1 {
+		order = ", most first"
+	}
+
 	f := &Figure{
 		Title: "Changes by table",
 		Subtitle: []string{
-			fmt.Sprintf("Row events of %s in the log (basis exact), most first. An event may hold many rows: this is not the number of rows.%s", plural(int64(len(all)), "table"), more),
+			fmt.Sprintf("Row events of %s in the log (basis exact)%s. An event may hold many rows: this is not the number of rows.%s", plural(int64(len(all)), "table"), order, more),
 		},
 		Reading: "The longest bar is the table that the load changes most; one with nearly all of the events is where transactions wait for each other, if they do.",
 		Alt:     fmt.Sprintf("Bar chart of row events by table, %s: %s has the most, %s of all.%s", plural(int64(len(all)), "table"), all[0].name, percent(all[0].sum()/total), more),

@@ -28,8 +28,10 @@ func transactions(r *analysis.Result) (*Figure, string) {
 	switch {
 	case len(durations) == 0:
 		f.Title = "How large transactions are"
+		f.Reading = "Few large transactions far to the right write much of the log and keep everything behind them waiting."
 	case len(sizes) == 0:
 		f.Title = "How long transactions took"
+		f.Reading = "Long transactions, far to the right, hold locks, and on a replica the ones behind them."
 	}
 
 	size := Panel{Y: Axis{Label: "transactions of that size", Unit: "number", Max: 1}, Height: 50, Note: "The sizes of the transactions are not known."}

@@ -355,6 +355,13 @@ func TestParentsSays(t *testing.T) {
 		has(t, tt.mode, mode(analysis.DependencyTracking{ServerMode: tt.mode, From: tt.from}), tt.want)
 	}
 
+	d := &analysis.Result{DependencyTracking: analysis.DependencyTracking{Stretches: []analysis.Stretch{{Observed: analysis.NotDistinguishable, Certainty: analysis.Unknown}}}}
+	has(t, "observed", observed(d), "In the log itself the modes are not distinguishable.")
+	d.DependencyTracking.Stretches = append(d.DependencyTracking.Stretches, analysis.Stretch{Observed: analysis.ObservedWriteset, Certainty: analysis.Proven, Proofs: 1})
+	has(t, "observed", observed(d), "The log itself shows: modes that are not distinguishable, then WRITESET (proven). 1 transaction points further back")
+	d.Filters = &analysis.Filters{}
+	has(t, "observed", observed(d), "1 transaction of the whole log points further back")
+
 	// However many points there are, as many are drawn as there are spots.
 	f = figure(t, commitOrder(60000), Parents)
 	if n := len(f.Panels[0].Series[0].Points); n > spotsAlong*spotsUp/4 {
