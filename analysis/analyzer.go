@@ -357,7 +357,7 @@ func (a *Analyzer) estimated(b Bound) (sync, flush *GroupStats) {
 	a.sync.close()
 	a.flush.close()
 	low, high := part(&a.sync, a.estimator.low, b), part(&a.sync, a.estimator.high, b)
-	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, CommitTimestamps)
+	sync = a.sync.stats(min(low, a.sync.groups), max(high, a.sync.groups), Estimated, a.estimator.method())
 	n := float64(a.flush.groups)
 	low, high = int64(math.Cbrt(n*n*float64(b.Lower))), part(&a.flush, a.estimator.flushHigh, b)
 	flush = a.flush.stats(min(max(low, b.Lower, sync.Low), a.flush.groups), max(high, a.flush.groups), Estimated, CommitTimestamps)

@@ -20,6 +20,7 @@ type member struct {
 	first   bool // no group goes on from the one before: a file begins, or a time is missing
 	chosen  bool // reported
 	traced  tracedSync
+	arrived int64 // when it came, in µs; 0 where it was not read live
 
 	newFlush, newSync bool // the estimate: it begins a group
 }
@@ -65,6 +66,11 @@ type estimator struct {
 	cutOpen bool      // the chunk before ended inside an interval
 	unfit   tally     // sync groups before they were fitted
 
+	// arrived is when the transaction that is added next came; arrivals counts
+	// the members whose sync groups were told by that.
+	arrived  int64
+	arrivals int64
+
 	work work
 	// Sums over chunks, of sync groups.
 	low, high float64
@@ -96,7 +102,7 @@ func (e *estimator) add(t *parser.Txn, f *facts, chosen bool, traced tracedSync)
 	if at == 0 {
 		e.base = f.ordinal
 	}
-	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, traced: traced, first: t.Log != e.log}
+	m := member{time: t.CommitTime, size: t.Size(), before: -1, returns: -1, chosen: chosen, traced: traced, first: t.Log != e.log, arrived: e.arrived}
 	if timeless { // a group of its own, where it stands
 		m.time, m.first = e.last, true
 	}
@@ -200,9 +206,14 @@ func (e *estimator) flush(n int) {
 	e.low += e.work.low
 	e.high += e.work.high
 	e.flushHigh += e.work.flushHigh
-	e.regimes[e.work.regime] += int64(n)
-	if e.work.untold {
+	switch {
+	case e.work.arrivals:
+		e.arrivals += int64(n)
+	case e.work.untold:
 		e.untold += int64(n)
+		fallthrough
+	default:
+		e.regimes[e.work.regime] += int64(n)
 	}
 	if e.fitting {
 		for i := range e.members[:n] {

@@ -89,7 +89,7 @@ func (a *Analyzer) estimatedSoFar(idle bool) (sync, flush *LiveGroups) {
 		s.close()
 		f.close()
 	}
-	return s.live(Estimated, CommitTimestamps), f.live(Estimated, CommitTimestamps)
+	return s.live(Estimated, e.method()), f.live(Estimated, CommitTimestamps)
 }
 
 // soFar is a copy of the groups, with the open one ended if that is complete.

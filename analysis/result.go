@@ -97,6 +97,7 @@ const (
 	CommitID         Method = "commit_id"
 	Traced           Method = "traced"
 	FsyncCount       Method = "fsync_count"
+	Arrivals         Method = "arrivals" // of a live stream only
 	CommitTimestamps Method = "commit_timestamps"
 	Constraints      Method = "constraints"
 	LastCommitted    Method = "last_committed"

@@ -13,9 +13,13 @@ type work struct {
 	syncOf []int32 // sync group of each flush group
 	ends   []float64
 	pairs  []pair
+	bursts []int32 // first member of each
+	waits  []int64 // between arrivals, before each member
 
 	enough    int64 // transactions that end a wait, 0 for no such number
 	regime    regime
+	arrivals  bool    // sync groups are told by when they came
+	byTimes   int     // sync groups that commit times alone tell, where arrivals is set
 	untold    bool    // whether flush groups merge cannot be told: no sessions come back
 	syncs     int     // sync groups in the chunk
 	fewest    float64 // sync groups that the proven intervals allow
@@ -90,6 +94,7 @@ func (w *work) run(ms []member, n int, s Settings) {
 	for j := range w.groups {
 		ms[w.groups[j].from].newSync = j == 0 || w.groups[j].forced || w.syncOf[j] != w.syncOf[j-1]
 	}
+	w.arrivals = w.byArrivals(ms[:n], s)
 	w.splitSyncs(ms[:n])
 	w.limit(n, s)
 }
@@ -565,5 +570,9 @@ func (w *work) limit(n int, s Settings) {
 	}
 	if w.untold {
 		w.low = lower
+	}
+	if w.arrivals {
+		w.low = arrivalsLow * syncs
+		w.high = min(max(arrivalsHigh*syncs, arrivalsTimes*float64(w.byTimes))+1, float64(n))
 	}
 }

@@ -57,6 +57,8 @@ func madeInWords(b analysis.Basis, m analysis.Method) string {
 		return "measured by the binlog syncs that were counted"
 	case b == analysis.Estimated && m == analysis.CommitTimestamps:
 		return "estimated from commit timestamps"
+	case b == analysis.Estimated && m == analysis.Arrivals:
+		return "estimated from when they came over the connection"
 	case b == analysis.Estimated && m == analysis.FsyncCount:
 		return "estimated from commit timestamps and the binlog syncs that were counted"
 	case b == analysis.Estimated && m == analysis.CommitID:
