@@ -12,6 +12,12 @@ import (
 	"bgcstat/parser/stream"
 )
 
+// arrival is a transaction that has come.
+type arrival struct {
+	txn parser.Txn
+	at  time.Time
+}
+
 // feed gives the transactions of a stream to an Analyzer. Where samples are
 // joined to them a transaction waits until the sync that made it durable has
 // been sampled, which is usually the next sample; so they are queued.
@@ -23,17 +29,19 @@ type feed struct {
 	changed  *sync.Cond // of what is queued
 	analyzer *analysis.Analyzer
 	joined   bool
-	queue    []parser.Txn
+	arrivals bool // are told to the Analyzer
+	queue    []arrival
 	samples  []*iosample.Interval
 	ended    bool      // no more transactions will come
 	sampled  bool      // and no more samples
 	overrun  bool      // samples were given up, since syncs did not come
 	waiting  time.Time // since when the Analyzer waits for a sample; zero where it does not
 
-	arrived, committed time.Time // of the last transaction
-	err                error     // what ended the stream
-	done               sync.WaitGroup
-	streamDone         chan struct{} // closed when the stream has ended
+	arrived    time.Time     // when the last transaction came
+	lag        time.Duration // and how long after its commit
+	err        error         // what ended the stream
+	done       sync.WaitGroup
+	streamDone chan struct{} // closed when the stream has ended
 }
 
 const (
@@ -82,7 +90,7 @@ func (f *feed) read() {
 			f.mu.Unlock()
 			return
 		}
-		f.arrived, f.committed = arrived, t.Time().Time()
+		f.arrived, f.lag = arrived, lagOf(t, arrived)
 		if f.joined {
 			c := *t
 			c.Tables, c.Databases = slices.Clone(t.Tables), slices.Clone(t.Databases)
@@ -93,13 +101,30 @@ func (f *feed) read() {
 				}
 				f.changed.Wait()
 			}
-			f.queue = append(f.queue, c)
+			f.queue = append(f.queue, arrival{c, arrived})
 			f.changed.Broadcast()
 		} else {
-			f.analyzer.Add(t)
+			f.add(t, arrived)
 		}
 		f.mu.Unlock()
 	}
+}
+
+func (f *feed) add(t *parser.Txn, at time.Time) {
+	if f.arrivals {
+		f.analyzer.Arrived(at)
+	}
+	f.analyzer.Add(t)
+}
+
+// lagOf is how long after its commit a transaction came, by the clocks of both
+// hosts. Where the log has whole seconds only, so has this.
+func lagOf(t *parser.Txn, arrived time.Time) time.Duration {
+	lag := max(arrived.Sub(t.Time().Time()), 0)
+	if t.CommitTime == 0 {
+		lag = max(lag-time.Second, 0).Truncate(time.Second)
+	}
+	return lag
 }
 
 // analyze gives queued transactions to the Analyzer.
@@ -117,7 +142,7 @@ func (f *feed) analyze() {
 		f.queue = nil
 		f.changed.Broadcast()
 		for i := range batch {
-			f.analyzer.Add(&batch[i])
+			f.add(&batch[i].txn, batch[i].at)
 			if i%64 == 63 { // others may want to look, or to add
 				f.mu.Unlock()
 				f.mu.Lock()
@@ -212,7 +237,7 @@ func (f *feed) look() (l analysis.Live, lag time.Duration, known bool) {
 	case f.arrived.IsZero(), quiet > time.Second:
 		return l, 0, true
 	default:
-		return l, max(f.arrived.Sub(f.committed), 0), true
+		return l, f.lag, true
 	}
 }
 

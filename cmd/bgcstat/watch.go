@@ -33,6 +33,7 @@ type watchOptions struct {
 	count                    int
 	format                   string
 	source                   string
+	arrivals                 bool
 	serverID                 uint32
 	retries                  int
 	noChecksum               bool
@@ -48,6 +49,7 @@ func (o *watchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print lines of `text`, or json: an object a line")
 	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
 	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
+	f.BoolVar(&o.arrivals, "arrivals", true, "estimate sync groups by when transactions arrive, where that tells them")
 	o.web.addFlags(f)
 	o.pageOptions.addFlags(f)
 	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
@@ -150,6 +152,7 @@ type watcher struct {
 	server metrics.Server
 
 	sampler *iosample.Sampler // nil for none
+	first   *iosample.Interval
 
 	mu         sync.Mutex // guards what is below
 	counts     *syncCounts
@@ -217,6 +220,7 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	}
 	a := analysis.New(analysis.Filter{}, analysis.Settings{}.With(settings))
 	w.feed = newFeed(w.stream, a, func(err error) { w.event("log-damaged", "%v", err) })
+	w.feed.arrivals = o.arrivals
 	if w.sampler != nil {
 		if settings["sync_binlog"] == "1" {
 			w.feed.join(w.sampler.Header())
@@ -240,7 +244,9 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	beside.Go(func() { w.sample(sampling) })
 	beside.Go(func() { w.poll(sampling, polled, settings) })
 	err = w.loop(ctx)
-	endSampling()
+	w.stream.Close()
+	<-w.feed.streamDone
+	endSampling() // with a last sample, of all that came
 	beside.Wait()
 	return w.end(err)
 }
@@ -261,7 +267,7 @@ func followError(err error) error {
 func cautions(f *stream.Facts) (out []string) {
 	s := f.Settings
 	if format := s["binlog_format"]; format != "" && format != "ROW" {
-		out = append(out, fmt.Sprintf("binlog_format is %s: tables that statements change are not known", format))
+		out = append(out, fmt.Sprintf("binlog_format is %s: which tables a statement changes is not known, where it is logged as one", format))
 	}
 	if s["wsrep_on"] == "ON" {
 		out = append(out, "a Galera node: transactions of other nodes are in its log, too, and its groups are of what it applies")
@@ -303,10 +309,16 @@ func (w *watcher) openSampler(ctx context.Context, options server.Options, setti
 	if h.Source == "bpf" {
 		w.latency = metrics.NewSyncLatency()
 	}
-	return func() {
+	closeAll = func() {
 		s.Close()
 		conn.close()
-	}, nil
+	}
+	// The stream begins behind the first sample, so that all that comes is covered.
+	if w.first, err = s.Sample(ctx, false); err != nil {
+		closeAll()
+		return nil, err
+	}
+	return closeAll, nil
 }
 
 // sample takes samples until ctx ends, and then a last one.
@@ -316,26 +328,17 @@ func (w *watcher) sample(ctx context.Context) {
 	}
 	tick := time.NewTicker(w.o.sampleInterval)
 	defer tick.Stop()
-	take := func(ctx context.Context, last bool) bool {
-		v, err := w.sampler.Sample(ctx, last)
+	take := func(v *iosample.Interval, err error) (ok bool) {
 		if v != nil {
 			w.feed.sample(v)
-			w.mu.Lock()
-			w.counts.add(v)
-			for i := range v.Syncs {
-				if e := &v.Syncs[i]; w.latency != nil && e.Class == iosample.Binlog && e.Latency > 0 {
-					w.latency.Observe(e.Latency)
-				}
-			}
-			w.mu.Unlock()
+			w.count(v)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.event("sampling-ended", "syncs are counted no more: %v", err)
-			return false
 		}
-		return true
+		return err == nil
 	}
-	for ok := take(ctx, false); ok; ok = take(ctx, false) {
+	for ok := take(w.first, nil); ok; ok = take(w.sampler.Sample(ctx, false)) {
 		select {
 		case <-tick.C:
 			continue
@@ -343,8 +346,20 @@ func (w *watcher) sample(ctx context.Context) {
 		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		take(last, true)
+		take(w.sampler.Sample(last, true))
 		return
+	}
+}
+
+// count adds a sample to what is shown.
+func (w *watcher) count(v *iosample.Interval) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.add(v)
+	for i := range v.Syncs {
+		if e := &v.Syncs[i]; w.latency != nil && e.Class == iosample.Binlog && e.Latency > 0 {
+			w.latency.Observe(e.Latency)
+		}
 	}
 }
 
@@ -491,7 +506,6 @@ func (w *watcher) end(why error) error {
 	if errors.Is(why, syscall.EPIPE) {
 		return why
 	}
-	w.stream.Close()
 	result := w.feed.finish()
 	if err := w.showEvents(); err != nil {
 		return err

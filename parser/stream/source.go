@@ -124,14 +124,14 @@ func (s *source) Read(b []byte) (int, error) {
 	n := 0
 	for n < len(b) {
 		if s.failed != nil && n == 0 {
-			return 0, s.failed
+			return 0, parser.ErrAbandoned
 		}
 		if !s.told() {
 			if n > 0 && (s.events == nil || !s.events.Ready()) {
 				break
 			}
 			if err := s.fill(n == 0); err != nil && n == 0 {
-				return 0, err
+				return 0, parser.ErrAbandoned // Stream knows why
 			}
 		}
 		// What is no part of an event, and an event that has no room, wait for

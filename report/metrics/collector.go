@@ -52,7 +52,7 @@ var (
 		"Syncs whose events the kernel dropped, so that bgcstat_binlog_sync_duration_seconds and traced groups lack them.")
 
 	lag = desc("bgcstat_lag_seconds",
-		"Time since the last event of the binlog was written, by the server's clock. It grows while the server is idle, too.")
+		"How long after its commit the last transaction came, by the clocks of both hosts; 0 once none has come for a second.")
 	connected  = desc("bgcstat_connected", "Whether the binlog is being received from the server: 1 or 0.")
 	reconnects = desc("bgcstat_reconnects_total", "How often the connection was lost and made anew.")
 	pollErrors = desc("bgcstat_poll_errors_total", "Failed queries of the server's settings and counters.")

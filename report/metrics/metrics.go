@@ -30,8 +30,8 @@ type Values struct {
 	SyncExactness string
 	SyncsLost     int64        // that the source saw and could not pass on
 	SyncLatency   *SyncLatency // of binlog syncs; nil where not measured
-	// Lag is the seconds since the last event was written, by the server's clock;
-	// nil where not known.
+	// Lag is how long after its commit the last transaction came, in seconds; nil
+	// where not known.
 	Lag        *float64
 	Connected  bool  // receiving the log
 	Reconnects int64 // after the log had been received once
