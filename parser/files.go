@@ -116,7 +116,7 @@ func (f *Files) finish() {
 	f.reader, f.blocks = nil, nil
 	if n := len(f.logs); n > 1 {
 		a, b := f.logs[n-2], f.logs[n-1]
-		checkJoint(a, b)
+		CheckJoint(a, b)
 		a.PreviousGTIDs, a.GTIDs = nil, nil // sets may be large, and logs many
 	}
 }
@@ -229,8 +229,9 @@ func (l *logBlocks) close() {
 	}
 }
 
-// checkJoint says in b's warnings where b does not follow a.
-func checkJoint(a, b *Log) {
+// CheckJoint says in the warnings of b, which was read after a, where it does not
+// follow that.
+func CheckJoint(a, b *Log) {
 	if b.Flavor == 0 || a.Flavor == 0 {
 		return
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type analyzeOptions struct {
 	inputOptions
 	pageOptions
+	remoteOptions
 	format string
 }
 
@@ -24,6 +26,7 @@ func (o *analyzeOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print the result as `text`, json (one object, with --per-server one for each), or csv (one row per bucket of time)")
 	o.pageOptions.addFlags(f)
 	o.inputOptions.addFlags(f)
+	o.remoteOptions.addFlags(f)
 }
 
 func analyzeCommand(u *ui) *cobra.Command {
@@ -35,7 +38,8 @@ func analyzeCommand(u *ui) *cobra.Command {
 and what is not, with the basis of each figure.
 
 LOG is a binlog file (or a .gz or .zst archive of one), a directory of them, a
-server's .index file, or - for standard input. Several are read as one log, in
+server's .index file, or - for standard input; with --read-from-remote-server it
+is the name of a log of the server that the connection options lead to. Several are read as one log, in
 the order of their numbers. Filters choose what is reported; groups are formed
 over all transactions first.
 
@@ -45,6 +49,7 @@ over all transactions first.
   bgcstat analyze --out report --redact --plots group-size,timeline binlog.000042
   bgcstat analyze --sync-binlog 1 mariadb-bin.*
   bgcstat analyze --start-datetime '2026-11-30 12:00' --table shop.orders binlog.000042
+  bgcstat analyze -R -h db1.example.com -u monitor -p --to-last-log binlog.000042
   zcat binlog.000042.gz | bgcstat analyze --format json -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"text", "json", "csv"}, o.format) {
@@ -59,15 +64,41 @@ over all transactions first.
 			if err := o.inputOptions.check(cmd.Flags()); err != nil {
 				return err
 			}
-			return o.run(u, args)
+			if err := o.remoteOptions.check(cmd.Flags(), args); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), u, cmd.Flags(), args)
 		},
 	}
 	o.addFlags(cmd.Flags())
 	return cmd
 }
 
-func (o *analyzeOptions) run(u *ui, args []string) error {
+// readings gives what is to be read.
+func (o *analyzeOptions) readings(ctx context.Context, u *ui, f *pflag.FlagSet, args []string) ([]*reading, error) {
+	if o.remote {
+		r, err := o.remoteReading(ctx, u, f, args)
+		return []*reading{r}, err
+	}
 	parts, err := o.find(u, args)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*reading, len(parts))
+	for i, part := range parts {
+		out[i] = &reading{
+			name: partName(part, len(parts)), logs: logNames(part), filter: o.filterFor(part), settings: o.settings,
+			again: !slices.ContainsFunc(part, func(in *parser.Input) bool { return in.Head.Name == parser.Stdin }),
+			read: func(u *ui, add func(*parser.Txn) error) ([]*parser.Log, error) {
+				return o.inputOptions.read(u, part, add)
+			},
+		}
+	}
+	return out, nil
+}
+
+func (o *analyzeOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, args []string) error {
+	readings, err := o.readings(ctx, u, f, args)
 	if err != nil {
 		return err
 	}
@@ -76,13 +107,13 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 	}
 	var all []*parser.Log
 	badTrace := false
-	for i, part := range parts {
-		a := analysis.New(o.filterFor(part), o.settings)
-		done, err := o.join(u, part, a.Join)
+	for i, part := range readings {
+		a := analysis.New(part.filter, part.settings)
+		done, err := o.join(u, part.logs, a.Join)
 		if err != nil {
 			return err
 		}
-		logs, err := o.read(u, part, func(t *parser.Txn) error {
+		logs, err := part.read(u, func(t *parser.Txn) error {
 			a.Add(t)
 			return nil
 		})
@@ -99,12 +130,12 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 		}
 		r := a.Result(logs)
 		badTrace = done() || badTrace
-		if o.trace != "" && r.Transactions == 0 {
-			if r, err = o.withoutTrace(part, r); err != nil {
+		if o.trace != "" && r.Transactions == 0 && part.again {
+			if r, err = withoutTrace(part, r); err != nil {
 				return err
 			}
 		}
-		if err := o.print(u, r, partName(part, len(parts))); err != nil {
+		if err := o.print(u, r, part.name); err != nil {
 			return err
 		}
 	}
@@ -118,12 +149,9 @@ func (o *analyzeOptions) run(u *ui, args []string) error {
 
 // withoutTrace reports on the logs alone, since no transaction was joined to
 // the trace, and keeps what r says of that.
-func (o *analyzeOptions) withoutTrace(part []*parser.Input, r *analysis.Result) (*analysis.Result, error) {
-	if slices.ContainsFunc(part, func(in *parser.Input) bool { return in.Head.Name == parser.Stdin }) {
-		return r, nil // it cannot be read again
-	}
-	a := analysis.New(o.filterFor(part), o.settings)
-	logs, err := o.read(quiet, part, func(t *parser.Txn) error {
+func withoutTrace(part *reading, r *analysis.Result) (*analysis.Result, error) {
+	a := analysis.New(part.filter, part.settings)
+	logs, err := part.read(quiet, func(t *parser.Txn) error {
 		a.Add(t)
 		return nil
 	})

@@ -102,7 +102,7 @@ func (o *dumpOptions) joinRows(u *ui, part []*parser.Input, rows *analysis.Rows)
 		return nil, usageError("--trace needs logs that can be read twice, which standard input cannot")
 	}
 	a := analysis.New(o.filterFor(part), o.settings)
-	if done, err = o.join(quiet, part, a.Join); err != nil {
+	if done, err = o.join(quiet, logNames(part), a.Join); err != nil {
 		return nil, err
 	}
 	logs, err := o.read(quiet, part, func(t *parser.Txn) error {
@@ -123,7 +123,7 @@ func (o *dumpOptions) joinRows(u *ui, part []*parser.Input, rows *analysis.Rows)
 	if !ok {
 		return none, nil
 	}
-	return o.join(u, part, func(h *iosample.Header, next func() *iosample.Interval, names []string) {
+	return o.join(u, logNames(part), func(h *iosample.Header, next func() *iosample.Interval, names []string) {
 		rows.Join(h, next, names, exact)
 	})
 }

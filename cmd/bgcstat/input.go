@@ -202,10 +202,10 @@ func (o *inputOptions) read(u *ui, inputs []*parser.Input, f func(*parser.Txn) e
 	return files.Logs(), nil
 }
 
-// join opens the trace, if one is given, and has it joined to the logs of part
-// by to. done closes it and says what was wrong with it; damaged tells whether
+// join opens the trace, if one is given, and has it joined to logs of these
+// names by to. done closes it and says what was wrong with it; damaged tells whether
 // it had to.
-func (o *inputOptions) join(u *ui, part []*parser.Input, to func(h *iosample.Header, next func() *iosample.Interval, logs []string)) (done func() (damaged bool), err error) {
+func (o *inputOptions) join(u *ui, logs []string, to func(h *iosample.Header, next func() *iosample.Interval, logs []string)) (done func() (damaged bool), err error) {
 	if o.trace == "" {
 		return func() bool { return false }, nil
 	}
@@ -226,11 +226,7 @@ func (o *inputOptions) join(u *ui, part []*parser.Input, to func(h *iosample.Hea
 		}
 		return v
 	}
-	names := make([]string, len(part))
-	for i, in := range part {
-		names[i] = in.Head.Name
-	}
-	to(&r.Header, next, names)
+	to(&r.Header, next, logs)
 	return func() bool {
 		f.Close()
 		if bad != nil {
@@ -241,6 +237,14 @@ func (o *inputOptions) join(u *ui, part []*parser.Input, to func(h *iosample.Hea
 		}
 		return bad != nil
 	}, nil
+}
+
+func logNames(inputs []*parser.Input) []string {
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		names[i] = in.Head.Name
+	}
+	return names
 }
 
 // filterFor is the filter with the names of the logs that positions are in.

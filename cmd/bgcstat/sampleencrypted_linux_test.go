@@ -129,4 +129,13 @@ func testEncrypted(t *testing.T, dir string) {
 	if r, _ := joinedTo(t, logs, samplings["perf"].trace); r.Transactions != updates || *r.IO.BinlogSyncsDurable > syncsOf(t, bpf, iosample.Binlog) {
 		t.Errorf("perf: %d transactions by %d syncs: %+v", r.Transactions, *r.IO.BinlogSyncsDurable, r.Warnings)
 	}
+
+	// And gives it to analyze, too.
+	names := []string{"-R", "--no-defaults", "-S", s.Socket, "-u", "root", "--to-last-log", filepath.Base(logs[0])}
+	settings := []string{"--sync-binlog", "1", "--flush-log-at-trx-commit", "1", "--binlog-group-commit-sync-delay", "0", "--binlog-group-commit-sync-no-delay-count", "0"}
+	remote := analyzed(t, names...)
+	remote.Sources[len(logs)-1].Open = false // its own tool does not say so
+	if got, want := normal(t, remote), normal(t, analyzed(t, append(settings, logs...)...)); got != want {
+		t.Errorf("over the connection: %s", firstDifference(got, want))
+	}
 }
