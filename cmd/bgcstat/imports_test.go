@@ -20,7 +20,7 @@ var house = []struct {
 	{"bgcstat/parser", nil},
 	{"bgcstat/parser/stream", []string{"bgcstat/parser", "bgcstat/parser/server"}}, // it connects
 	{"bgcstat/parser/", []string{"bgcstat/parser"}},
-	{"bgcstat/analysis", []string{"bgcstat/parser", "bgcstat/parser/iosample"}},
+	{"bgcstat/analysis", []string{"bgcstat/parser", "bgcstat/parser/iosample", "bgcstat/parser/loadgen"}},
 	{"bgcstat/report", []string{"bgcstat/analysis"}},
 	{"bgcstat/report/", []string{"bgcstat/analysis", "bgcstat/report"}},
 	{"bgcstat/cmd/", []string{"bgcstat/"}},
