@@ -74,7 +74,7 @@ func (p *proxy) pass(to, from net.Conn) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if most := p.cutAfter.Load(); most > 0 && sent+int64(n) > most {
-			_, _ = to.Write(b[:most-sent])
+			_, _ = to.Write(b[:max(most-sent, 0)])
 			return
 		}
 		if _, err := to.Write(b[:n]); err != nil {
