@@ -109,6 +109,8 @@ func (a *Analyzer) contradiction(main *parser.Log) string {
 	n, _, known := a.settings.syncBinlog([]*parser.Log{main})
 	each := known && n == 1 // group is synced
 	switch {
+	case a.transactions+a.uncovered == 0:
+		return "" // there is nothing to be joined
 	case tr.reset != 0:
 		return fmt.Sprintf("logs were begun anew under names that they had before (RESET, at %v), so that the trace has two of a name: take one that begins later", newTime(tr.reset))
 	case tr.no == 0 && tr.newest.size == 0:

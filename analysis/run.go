@@ -31,7 +31,9 @@ type Run struct {
 	Counters map[string]int64 `json:"counters,omitempty"`
 	Load     *loadgen.Summary `json:"load,omitempty"` // nil where the command printed none
 	Others   *Others          `json:"others,omitempty"`
-	// Missing says what the run directory lacks, and why, a sentence each.
+	// Without says which parts of the report there cannot be, as where the server
+	// is on another host; Missing what should be there and is not. A sentence each.
+	Without []string `json:"without,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 }
 

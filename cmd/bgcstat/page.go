@@ -83,6 +83,11 @@ func (o *pageOptions) makeDir() error {
 
 // write fills the output directory: the page, its plots and report.json.
 func (o *pageOptions) write(u *ui, r *analysis.Result, dir string) error {
+	return o.writePage(u, r, nil, dir)
+}
+
+// writePage is write, of a run where that is not nil.
+func (o *pageOptions) writePage(u *ui, r *analysis.Result, run *analysis.Run, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -108,7 +113,7 @@ func (o *pageOptions) write(u *ui, r *analysis.Result, dir string) error {
 		return nil
 	}
 	if err := file("report.html", func(w io.Writer) error {
-		return html.Write(w, r, images, absent, html.Options{Version: version(), Theme: html.Theme(o.theme)})
+		return html.Write(w, r, images, absent, html.Options{Version: version(), Theme: html.Theme(o.theme), Run: run})
 	}); err != nil {
 		return err
 	}

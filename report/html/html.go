@@ -53,6 +53,8 @@ const (
 type Options struct {
 	Version string // of the program, for the foot of the page
 	Theme   Theme  // Auto where empty
+	// Run is what was run meanwhile; nil where the result is of logs alone.
+	Run *analysis.Run
 }
 
 var (
@@ -73,6 +75,10 @@ var (
 func Write(w io.Writer, r *analysis.Result, figures []Image, absent []Absent, o Options) error {
 	p := newPage(r)
 	p.Absent, p.Version = absent, o.Version
+	if o.Run != nil {
+		p.Tables = append([]*table{runTable(o.Run, r)}, p.Tables...)
+		p.More = append(p.More, runInWords(o.Run))
+	}
 	css, darkMedia, err := style(o.Theme)
 	if err != nil {
 		return err

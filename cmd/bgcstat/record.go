@@ -1,0 +1,540 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/iosample"
+	"bgcstat/parser/loadgen"
+	"bgcstat/parser/server"
+	"bgcstat/parser/stream"
+)
+
+type recordOptions struct {
+	connectOptions
+	pageOptions
+	label          string
+	source         string
+	sampleInterval time.Duration
+	keepLog        bool
+}
+
+func (o *recordOptions) addFlags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	o.pageOptions.addFlags(f)
+	f.Lookup("out").Usage = "the run's `directory`, which must be new or empty"
+	f.StringVar(&o.label, "label", "", "a `name` for the run: runs that share one are repeats to compare")
+	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
+	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
+	f.BoolVar(&o.keepLog, "keep-log", false, "keep the bytes of the logs, too, in log/")
+	o.connectOptions.addFlags(f)
+}
+
+func recordCommand(u *ui) *cobra.Command {
+	o := &recordOptions{}
+	cmd := &cobra.Command{
+		Use:   "record [flags] --out RUN -- COMMAND [ARGUMENT...]",
+		Short: "Run a command, and report on what it made a server commit",
+		Long: `Runs a command, such as a load generator, and reports on the commit groups and
+the syncs of the server meanwhile. The command's output is passed through, and
+sysbench's or mysqlslap's own summary goes into the report.
+
+The directory RUN holds afterwards
+  report.html, plots     the report, as analyze --out writes it
+  report.json            the same for programs
+  run.json               command, exit status, times, settings, counters, load
+  trace.ndjson           the syncs, as sample --trace writes them
+  transactions.csv.zst   each transaction, as dump writes it
+  output.txt             what the command printed
+  log/                   with --keep-log, the logs
+
+bgcstat report RUN prints it again, bgcstat compare sets runs side by side.
+
+Exit status: that of COMMAND, or else
+  0  done
+  1  the server cannot be reached, or COMMAND cannot be run
+  2  wrong usage
+  3  COMMAND ended well, but the recording is not complete; RUN says what is
+     missing`,
+		Example: `  bgcstat record -u root --out run1 -- sysbench oltp_update_index --threads=8 run
+  bgcstat record -u root --out run2 -- sysbench oltp_update_index --threads=16 run
+  bgcstat compare run1 run2`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dash := cmd.ArgsLenAtDash()
+			switch {
+			case dash < 0 && len(args) > 0: // which may be a password, so they are not printed
+				return usageError("record takes the command behind --, %d arguments given before it", len(args)).hint("as in bgcstat record --out RUN -- sysbench ...")
+			case dash > 0:
+				return usageError("record takes the command behind --, %d arguments given before it", dash).hint("a password stands right behind -p, as in -pPASSWORD")
+			case len(args) == 0:
+				return usageError("no command given").hint("as in bgcstat record --out RUN -- sysbench ...")
+			}
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), u, cmd.Flags(), args)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *recordOptions) check(f *pflag.FlagSet) error {
+	if o.out == "" {
+		return usageError("--out is missing, want a directory for the run")
+	}
+	if err := checkSource(o.source, o.sampleInterval); err != nil {
+		return err
+	}
+	return o.pageOptions.check(f)
+}
+
+// checkSource reads the flags that say how syncs are counted.
+func checkSource(source string, interval time.Duration) error {
+	if !slices.Contains(append([]string{"auto", "none"}, iosample.Sources...), source) {
+		return usageError("--source is %q, want auto, %s or none", source, strings.Join(iosample.Sources, ", "))
+	}
+	if least := 10 * time.Millisecond; interval < least {
+		return usageError("--sample-interval is %v, want at least %v", interval, least)
+	}
+	return nil
+}
+
+// recorder is a run of record.
+type recorder struct {
+	u       *ui
+	o       *recordOptions
+	options server.Options
+	sql     *sqlServer
+	run     *analysis.Run
+	before  map[string]int64 // counters
+	session int64            // id of a session that began just before the command
+
+	sampler *iosample.Sampler // nil for none
+	trace   *traceFile
+	binlogs string // directory of the server's logs on this host, "" where not known
+
+	mu      sync.Mutex
+	missing []string
+}
+
+// miss takes note of what the run directory will lack.
+func (r *recorder) miss(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	r.missing = append(r.missing, text)
+	r.u.warningf("%s", text)
+}
+
+func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, command []string) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return err
+	}
+	options, err := o.options(u, f)
+	if err != nil {
+		return err
+	}
+	r := &recorder{u: u, o: o, options: options, sql: &sqlServer{options: options}}
+	defer r.sql.close()
+	// 1. What is known before.
+	if err := r.start(ctx, command); err != nil {
+		return err
+	}
+	closeSampler, err := r.openSampler(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeSampler()
+	if err := makeRunDir(o.out); err != nil {
+		return err
+	}
+	// Whatever happens from here on, the directory says what it is.
+	r.run.Missing = []string{"the recording did not come to its end"}
+	if err := writeRun(o.out, r.run); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+
+	// 2. The command, and beside it the samples.
+	sampling, endSampling := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	if err := r.openTrace(); err != nil {
+		r.miss("syncs were not recorded: %v", err)
+	} else if r.sampler != nil {
+		first := make(chan struct{})
+		beside.Go(func() { r.sample(sampling, first) })
+		<-first
+	}
+	began := r.position(ctx)
+	started := r.execute(command)
+	r.finish(ctx, began)
+	endSampling()
+	beside.Wait()
+	if r.trace != nil {
+		r.trace.close()
+	}
+	if !started {
+		_ = os.RemoveAll(o.out) // it has nothing in it
+		return fmt.Errorf("%s: %s", command[0], r.run.Exit.Error)
+	}
+
+	// 3. The report.
+	err = r.report(ctx)
+	r.run.Missing = r.missing
+	if e := writeRun(o.out, r.run); e != nil {
+		err = errors.Join(err, fmt.Errorf("--out: %w", e))
+	}
+	return r.status(err)
+}
+
+// status is the exit status: the command's own, where that is not 0.
+func (r *recorder) status(err error) error {
+	if err != nil {
+		r.u.errorf("%v", err)
+	}
+	e := r.run.Exit
+	switch {
+	case e.Signal != "":
+		return &exitError{status: 128 + e.Status}
+	case e.Status != 0:
+		return &exitError{status: e.Status}
+	case err != nil || len(r.missing) > 0:
+		return &exitError{status: statusDamaged}
+	default:
+		return nil
+	}
+}
+
+// start asks the server what it is and where it is.
+func (r *recorder) start(ctx context.Context, command []string) error {
+	settings, err := r.sql.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	if settings["log_bin"] != "ON" {
+		return fmt.Errorf("%w: log_bin is %s on %s", stream.ErrNoBinlog, settings["log_bin"], r.options.Target())
+	}
+	r.run = &analysis.Run{
+		SchemaVersion: analysis.SchemaVersion, Bgcstat: version(), Label: r.o.label, Command: withoutPasswords(command),
+		Settings: settings,
+		Server:   analysis.RunServer{Address: r.options.Target()},
+	}
+	var file string
+	var offset int64
+	err = r.sql.use(ctx, func(c *server.Conn) error {
+		r.run.Server.Flavor, r.run.Server.Version = c.Version().Flavor, c.Version().Text
+		rows, err := c.Query(ctx, "SELECT CONNECTION_ID() AS id")
+		if err != nil {
+			return err
+		}
+		r.session, err = strconv.ParseInt(rows[0]["id"], 10, 64)
+		if err != nil {
+			return err
+		}
+		file, offset, err = c.Position(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.run.From = analysis.Position{File: file, Position: offset}
+	return nil
+}
+
+// position is where the server's log ends.
+func (r *recorder) position(ctx context.Context) *analysis.Position {
+	file, offset, err := r.sql.Position(ctx)
+	if err != nil {
+		return nil
+	}
+	return &analysis.Position{File: file, Position: offset}
+}
+
+// openSampler begins to count syncs, if that is wanted and possible.
+func (r *recorder) openSampler(ctx context.Context) (closeAll func(), err error) {
+	if r.o.source == "none" {
+		r.run.Without = []string{"counts of syncs: --source is none"}
+		return func() {}, nil
+	}
+	conn := &sqlServer{options: r.options}
+	c := iosample.Config{Interval: r.o.sampleInterval, Server: conn}
+	if r.o.source != "auto" {
+		c.Source = r.o.source
+	}
+	findServer(&c, r.options, r.run.Settings)
+	s, err := iosample.Open(ctx, c)
+	if err != nil {
+		conn.close()
+		if r.o.source != "auto" || ctx.Err() != nil {
+			return nil, err
+		}
+		r.run.Without = append(r.run.Without, fmt.Sprintf("counts of syncs: %v", err))
+		return func() {}, nil
+	}
+	h := s.Header()
+	r.u.errorf("counting syncs by %s, %s: %s", h.Source, words(h.Exactness), h.Detail)
+	for _, refused := range h.Refused {
+		r.u.hintf("not by %s: %s", refused.Source, refused.Why)
+	}
+	if b, ok := s.Binlog(); ok {
+		r.binlogs = filepath.Dir(b.Path)
+	}
+	r.run.Server.Local = h.PID != 0
+	if h.Exactness == iosample.DeviceWide {
+		r.run.Without = append(r.run.Without, "counts of syncs: "+h.Detail)
+	}
+	if !r.run.Server.Local {
+		r.run.Without = append(r.run.Without, "syncs of each file and the time that they took, and CPU times: only the server's host tells them")
+	} else {
+		r.run.Host = &analysis.RunHost{Name: h.Host, Kernel: h.Kernel, CPUs: runtime.NumCPU(), Device: h.Device, WriteCache: h.WriteCache}
+	}
+	r.sampler = s
+	return func() {
+		s.Close()
+		conn.close()
+	}, nil
+}
+
+func (r *recorder) openTrace() (err error) {
+	if r.sampler != nil {
+		r.trace, err = createTrace(filepath.Join(r.o.out, traceName), nil, r.sampler.Header())
+	}
+	return err
+}
+
+// sample takes samples until ctx ends, and then a last one. first is closed
+// behind the first two, by which the log was seen at rest, if it was.
+func (r *recorder) sample(ctx context.Context, first chan struct{}) {
+	told := false
+	tell := func() {
+		if !told {
+			told = true
+			close(first)
+		}
+	}
+	defer tell()
+	tick := time.NewTicker(r.o.sampleInterval)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		last := ctx.Err() != nil
+		sampleCtx, cancel := ctx, context.CancelFunc(func() {})
+		if last {
+			sampleCtx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		}
+		v, err := r.sampler.Sample(sampleCtx, last)
+		cancel()
+		if v != nil {
+			if e := r.trace.write(v); e != nil {
+				r.miss("the trace of syncs ends early: %v", e)
+				return
+			}
+		}
+		switch {
+		case last:
+			return
+		case err != nil && ctx.Err() == nil:
+			r.miss("the trace of syncs ends early: %v", err)
+			return
+		case n == 3:
+			tell()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// execute runs the command, with its output passed through and kept. It gives
+// false where it could not be started.
+func (r *recorder) execute(command []string) (started bool) {
+	kept, err := os.Create(filepath.Join(r.o.out, outputFile))
+	if err != nil {
+		r.miss("the command's output was not kept: %v", err)
+	}
+	summary := &loadgen.Scanner{}
+	out := &tee{to: r.u.stdout, kept: kept, summary: summary, miss: r.miss}
+	errs := &tee{to: r.u.stderr, kept: kept, miss: r.miss}
+	out.mu = &sync.Mutex{}
+	errs.mu = out.mu
+
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.u.stdin, out, errs
+	cmd.WaitDelay = 5 * time.Second // for what the command leaves running
+	// What is meant for the command ends the command; then the report is written.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	r.before = r.counters()
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
+		return false
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				_ = cmd.Process.Signal(s) // it may have ended
+			case <-done:
+				return
+			}
+		}
+	}()
+	err = cmd.Wait()
+	close(done)
+	end := time.Now()
+	r.run.Start, r.run.End = analysis.Time{Time: start.UTC()}, analysis.Time{Time: end.UTC()}
+	r.run.Seconds = end.Sub(start).Seconds()
+	r.run.Exit = exitOf(cmd, err)
+	if kept != nil {
+		if err := kept.Close(); err != nil {
+			r.miss("the command's output was not kept: %v", err)
+		}
+	}
+	r.run.Load = summary.Summary()
+	return true
+}
+
+// exitOf says how a command ended.
+func exitOf(cmd *exec.Cmd, err error) analysis.Exit {
+	state := cmd.ProcessState
+	if state == nil {
+		return analysis.Exit{Status: -1, Error: err.Error()}
+	}
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return analysis.Exit{Status: int(w.Signal()), Signal: w.Signal().String()}
+	}
+	return analysis.Exit{Status: state.ExitCode()}
+}
+
+// tee passes output on, and keeps it.
+type tee struct {
+	mu      *sync.Mutex // of both streams, whose lines are kept in one file
+	to      io.Writer
+	kept    *os.File
+	summary io.Writer // nil for none
+	miss    func(format string, args ...any)
+}
+
+func (t *tee) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = t.to.Write(b) // whoever reads no more does not end the command
+	if t.kept != nil {
+		if _, err := t.kept.Write(b); err != nil {
+			t.miss("the command's output was kept in part only: %v", err)
+			t.kept = nil
+		}
+	}
+	if t.summary != nil {
+		_, _ = t.summary.Write(b) // which never fails
+	}
+	return len(b), nil
+}
+
+// counterNames are the counters of the server that a run notes.
+var counterNames = []string{
+	"Com_commit", "Com_rollback", "Com_insert", "Com_update", "Com_delete", "Com_select", "Handler_commit", "Handler_rollback",
+	"Binlog_commits", "Binlog_group_commits", "Binlog_cache_disk_use", "Innodb_os_log_fsyncs", "Innodb_data_fsyncs",
+	"Innodb_row_lock_waits", "Innodb_row_lock_time", "Connections", "Questions",
+}
+
+// counters reads them; nil where the server does not answer.
+func (r *recorder) counters() map[string]int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	rows, err := r.sql.Query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('"+strings.Join(counterNames, "', '")+"')")
+	if err != nil {
+		return nil
+	}
+	out := map[string]int64{}
+	for _, row := range rows {
+		if n, err := strconv.ParseInt(row["Value"], 10, 64); err == nil {
+			out[row["Variable_name"]] = n
+		}
+	}
+	return out
+}
+
+// finish asks the server again, what it had to say at the start.
+func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if began != nil {
+		r.run.From = *began
+	}
+	after := r.counters()
+	if after != nil && r.before != nil {
+		r.run.Counters = map[string]int64{}
+		for name, n := range after {
+			if before, ok := r.before[name]; ok && n >= before {
+				r.run.Counters[name] = n - before
+			}
+		}
+	}
+	if r.run.To = r.position(ctx); r.run.To == nil {
+		r.miss("the server did not answer at the end: its counters and its position are not known")
+		return
+	}
+	now, err := r.sql.Settings(ctx)
+	if err != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if now[name] != r.run.Settings[name] {
+			if r.run.Changed == nil {
+				r.run.Changed = map[string]string{}
+			}
+			r.run.Changed[name] = now[name]
+		}
+	}
+}
+
+// passwords are what holds one in the arguments of load generators and clients,
+// and in scripts that call them.
+var (
+	passwordArg   = regexp.MustCompile(`(?is)^(-[a-z_-]*pass(?:word|wd)?[a-z_-]*=).+`)
+	passwords     = regexp.MustCompile(`(?i)(-[a-z_-]*pass(?:word|wd)?[a-z_-]*=|\bMYSQL_PWD=)("[^"]*"|'[^']*'|\S+)`)
+	urlPasswords  = regexp.MustCompile(`:[^:@/\s]+@`) // user:password@host
+	clientProgram = regexp.MustCompile(`^(mysql|mariadb)`)
+)
+
+// withoutPasswords is a command as it may be written down.
+func withoutPasswords(command []string) []string {
+	out := slices.Clone(command)
+	client := clientProgram.MatchString(filepath.Base(command[0]))
+	for i, arg := range out[1:] {
+		if arg = passwordArg.ReplaceAllString(arg, "$1***"); arg == command[i+1] {
+			arg = passwords.ReplaceAllString(arg, "$1***")
+		}
+		if strings.Contains(arg, "://") || strings.Contains(arg, "@tcp(") {
+			arg = urlPasswords.ReplaceAllString(arg, ":***@")
+		}
+		if client && len(arg) > 2 && strings.HasPrefix(arg, "-p") {
+			arg = "-p***"
+		}
+		out[i+1] = arg
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/servertest"
+)
+
+// recorded is what a record left and printed.
+type recorded struct {
+	status    int
+	out, errs string
+	dir       string
+	run       *analysis.Run
+	result    *analysis.Result
+}
+
+// record runs a command under bgcstat record, as a process of its own, and
+// checks what must hold of every run. prepare may change the process.
+func record(t *testing.T, dir string, prepare func(*exec.Cmd), args ...string) *recorded {
+	t.Helper()
+	cmd := child(append([]string{"record", "--no-defaults", "--out", dir, "--plots", "timeline"}, args...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if prepare != nil {
+		prepare(cmd)
+	}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	r := &recorded{status: cmd.ProcessState.ExitCode(), out: out.String(), errs: errs.String(), dir: dir}
+	for what, s := range map[string]string{"stdout": r.out, "stderr": r.errs} {
+		if strings.Contains(s, secret) {
+			t.Errorf("the password is in %s", what)
+		}
+	}
+	if r.run, r.result, err = readRunDir(dir); err != nil {
+		t.Fatalf("%v\n%s", err, r.errs)
+	}
+	run, err := os.ReadFile(filepath.Join(dir, runFile))
+	if err != nil || bytes.Contains(run, []byte(secret)) {
+		t.Errorf("%v, or the password is in %s", err, runFile)
+	}
+	// report works on it, whatever happened, and says the same.
+	var again, complaint bytes.Buffer
+	status := run2status(r.run)
+	if got := runBgcstat(&again, &complaint, "report", dir); got != status || !strings.Contains(r.errs, again.String()) {
+		t.Errorf("report: status %d, want %d: %s\n%s\nrecord had\n%s", got, status, &complaint, &again, r.errs)
+	}
+	return r
+}
+
+func run2status(run *analysis.Run) int {
+	if len(run.Missing) > 0 {
+		return statusDamaged
+	}
+	return statusDone
+}
+
+func runBgcstat(out, errs *bytes.Buffer, args ...string) int {
+	return run(args, strings.NewReader(""), out, errs)
+}
+
+func sysbenchCommand(s *servertest.Server, events int) []string {
+	return []string{
+		"sysbench", "oltp_update_index", "--mysql-socket=" + s.Socket, "--mysql-user=sb", "--mysql-password=" + secret, "--mysql-db=sb",
+		"--tables=2", "--table-size=1000", "--threads=16", "--time=0", "--events=" + strconv.Itoa(events), "run",
+	}
+}
+
+// TestRecordFaults ends runs in every way but the good one: what there is up to
+// then must be there, and the exit status must tell.
+func TestRecordFaults(t *testing.T) {
+	needLoad(t)
+	const updates = 1000
+	start := func(t *testing.T) (*servertest.Server, []string) {
+		s := servertest.Start(t, servertest.MySQL97, "--sync-binlog=1")
+		prepare(t, s)
+		return s, []string{"-S", s.Socket, "-u", "sb", "--"}
+	}
+	t.Run("command", func(t *testing.T) {
+		s, args := start(t)
+		load := strings.Join(sysbenchCommand(s, updates), " ")
+		for _, test := range []struct {
+			script, signal string
+			status         int
+		}{
+			{load + "; exit 3", "", 3},
+			{load + "; kill -9 $$", "killed", 128 + 9},
+			{load, "", 0},
+		} {
+			r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(slices.Clone(args), "sh", "-c", test.script)...)
+			if r.status != test.status || r.run.Exit.Signal != test.signal || len(r.run.Missing) > 0 {
+				t.Errorf("%s: status %d, want %d: %+v, missing %q", test.script, r.status, test.status, r.run.Exit, r.run.Missing)
+			}
+			if r.result.Transactions != updates || r.result.Groups.Sync.Basis != analysis.Exact || r.run.Load == nil || *r.run.Load.Transactions != updates {
+				t.Errorf("%s: %d transactions in %+v, sysbench has %+v, want %d exactly", test.script, r.result.Transactions, r.result.Groups.Sync, r.run.Load, updates)
+			}
+			if kept, err := os.ReadFile(filepath.Join(r.dir, outputFile)); err != nil || !strings.Contains(string(kept), "transactions:") || string(kept) != r.out {
+				t.Errorf("output that was kept: %v, %q; printed %q", err, kept, r.out)
+			}
+			if *r.run.Others.Before != 0 {
+				t.Errorf("others: %+v", r.run.Others)
+			}
+			// The same transactions in the rows.
+			rows, err := exec.Command("zstdcat", filepath.Join(r.dir, transactionsFile)).Output()
+			if err != nil || bytes.Count(rows, []byte("\n")) != updates+1 {
+				t.Errorf("%s: %v, %d lines", transactionsFile, err, bytes.Count(rows, []byte("\n")))
+			}
+		}
+		// Nothing is left of a command that cannot be run.
+		dir := filepath.Join(t.TempDir(), "run")
+		var out, errs bytes.Buffer
+		if status := runBgcstat(&out, &errs, "record", "--no-defaults", "-S", s.Socket, "-u", "root", "--out", dir, "--", "no-such-command"); status != statusNothing {
+			t.Errorf("status %d: %s", status, &errs)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	})
+	t.Run("interrupt", func(t *testing.T) {
+		s, args := start(t)
+		dir := filepath.Join(t.TempDir(), "run")
+		r := record(t, dir, func(cmd *exec.Cmd) {
+			go func() {
+				for counter(t, s, "Handler_update") < 500 {
+					time.Sleep(10 * time.Millisecond)
+				}
+				_ = cmd.Process.Signal(os.Interrupt)
+			}()
+		}, append(args, sysbenchCommand(s, 1_000_000)...)...)
+		if r.run.Exit.Signal != "interrupt" || r.status != 128+2 || len(r.run.Missing) > 0 || r.result.Transactions < 100 {
+			t.Errorf("status %d, %+v, missing %q, %d transactions", r.status, r.run.Exit, r.run.Missing, r.result.Transactions)
+		}
+	})
+	t.Run("server dies", func(t *testing.T) {
+		s, args := start(t)
+		r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(args, "sh", "-c",
+			strings.Join(sysbenchCommand(s, updates), " ")+fmt.Sprintf("; kill -9 %d; sleep 0.3", s.PID))...)
+		if r.status != statusDamaged || r.result.Transactions != updates || r.run.To != nil || r.run.Read != "files" ||
+			!slices.ContainsFunc(r.run.Missing, func(m string) bool { return strings.Contains(m, "did not answer at the end") }) {
+			t.Errorf("status %d, %d transactions, to %v, read %q, missing %q", r.status, r.result.Transactions, r.run.To, r.run.Read, r.run.Missing)
+		}
+	})
+	t.Run("purged", func(t *testing.T) {
+		s, args := start(t)
+		load := strings.Join(sysbenchCommand(s, updates), " ")
+		sql := func(text string) string {
+			return "mysql --no-defaults -S " + s.Socket + " -u sb -e '" + text + "'"
+		}
+		if _, err := exec.LookPath("mysql"); err != nil {
+			need(t, "needs a client: %v", err)
+		}
+		r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(args, "sh", "-c",
+			load+"; "+sql("FLUSH BINARY LOGS")+"; "+load+"; "+sql(`PURGE BINARY LOGS TO "binlog.000002"`))...)
+		if r.status != statusDamaged || r.result.Transactions != updates ||
+			!slices.ContainsFunc(r.run.Missing, func(m string) bool { return strings.Contains(m, "binlog.000001, in which the run began, was purged") }) {
+			t.Errorf("status %d, %d transactions, missing %q", r.status, r.result.Transactions, r.run.Missing)
+		}
+	})
+	t.Run("disk full", func(t *testing.T) {
+		s, args := start(t)
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+			need(t, "needs to mount a small disk: %v", err)
+		}
+		defer syscall.Unmount(dir, syscall.MNT_DETACH)
+		cmd := child(append(append([]string{"record", "--no-defaults", "--out", filepath.Join(dir, "run")}, args...), sysbenchCommand(s, 20_000)...)...)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(errs.String(), "no space left") || !strings.Contains(out.String(), "transactions:") {
+			t.Errorf("%v\n%s\n%s", err, &out, &errs)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "run", runFile)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRecordFromAfar records a server by nothing but a login.
+func TestRecordFromAfar(t *testing.T) {
+	needLoad(t)
+	for _, kind := range servertest.Kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := servertest.Start(t, kind, "--sync-binlog=1")
+			prepare(t, s)
+			s.Exec(t, "CREATE USER watcher@'127.0.0.1' IDENTIFIED BY '"+secret+"'; GRANT REPLICATION CLIENT, REPLICATION SLAVE ON *.* TO watcher@'127.0.0.1'")
+			if kind.MySQL() {
+				s.Exec(t, "GRANT SELECT ON performance_schema.* TO watcher@'127.0.0.1'")
+			}
+			const updates = 2000
+			args := append([]string{"-h", "127.0.0.1", "-P", strconv.Itoa(passOn(t, s)), "-u", "watcher", "--"}, sysbenchCommand(s, updates)...)
+			r := record(t, filepath.Join(t.TempDir(), "run"), nil, args...)
+			if r.status != statusDone || r.run.Read != "connection" || r.run.Server.Local || r.run.Host != nil || r.result.Transactions != updates {
+				t.Errorf("status %d, read by %q, %d transactions, missing %q\n%s", r.status, r.run.Read, r.result.Transactions, r.run.Missing, r.errs)
+			}
+			if !slices.ContainsFunc(r.run.Without, func(w string) bool { return strings.Contains(w, "only the server's host") }) {
+				t.Errorf("without %q", r.run.Without)
+			}
+			if g := r.result.Groups.Sync; g == nil || g.Count == nil || r.result.IO == nil || r.result.IO.Syncs["binlog"].Count == 0 {
+				t.Errorf("groups %+v, syncs %+v", g, r.result.IO)
+			}
+		})
+	}
+}
+
+// passOn passes connections on to a server, which then looks as if it were on
+// another host. It gives the port.
+func passOn(t *testing.T, s *servertest.Server) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", s.Addr())
+			if err != nil {
+				c.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, c); to.Close() }()
+			go func() { _, _ = io.Copy(c, to); c.Close() }()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
+}

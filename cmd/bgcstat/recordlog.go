@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"bgcstat/analysis"
+	"bgcstat/parser"
+	"bgcstat/parser/iosample"
+	"bgcstat/parser/stream"
+	"bgcstat/report"
+)
+
+// runLog is the span of the server's log that a run is of.
+type runLog struct {
+	reading
+	from  string // "files" or "connection"
+	files []string
+}
+
+// report reads the log and writes what is to be told of it.
+func (r *recorder) report(ctx context.Context) error {
+	// 1. The log: from its files, or else from the server.
+	var result *analysis.Result
+	var joined, exact bool
+	log, err := r.logFiles()
+	if err == nil {
+		result, joined, exact, err = r.analyze(log)
+	}
+	if err != nil && r.run.To != nil {
+		fault := err
+		log = r.logOverConnection(ctx)
+		if result, joined, exact, err = r.analyze(log); err != nil {
+			err = fmt.Errorf("%w; and from its files: %w", err, fault)
+		}
+	}
+	if err != nil {
+		r.miss("the log could not be read: %v", err)
+	}
+	if result == nil {
+		log = nil
+		result = analysis.New(analysis.Filter{}, analysis.Settings{}).Result(nil)
+	}
+
+	// 2. Everything that is kept of it.
+	if err := writeResult(r.o.out, result); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if log != nil {
+		r.run.Read = log.from
+		if err := r.writeTransactions(log, joined, exact); err != nil {
+			r.miss("%s was not written: %v", transactionsFile, err)
+		}
+	}
+	if r.o.keepLog {
+		if err := r.keep(log); err != nil {
+			r.miss("the logs were not kept: %v", err)
+		}
+	}
+
+	// 3. For people.
+	r.run.Missing = r.missing
+	return showRun(r.u, r.u.stderr, &r.o.pageOptions, r.run, result, r.o.out)
+}
+
+// showRun prints a run to w, and writes its page and plots into a directory,
+// unless that is "".
+func showRun(u *ui, w io.Writer, o *pageOptions, run *analysis.Run, r *analysis.Result, dir string) error {
+	if o.redact {
+		run, r = report.RedactRun(run), report.Redact(r)
+	}
+	if err := report.RunText(w, run, r); err != nil || dir == "" {
+		return err
+	}
+	return o.writePage(u, r, run, dir)
+}
+
+// logFiles are the files of the run's log, where they are on this host.
+func (r *recorder) logFiles() (*runLog, error) {
+	if r.binlogs == "" {
+		return nil, errors.New("the server's files are not known on this host")
+	}
+	files, err := r.names()
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := parser.Find(files, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range inputs {
+		if in.Err != nil {
+			return nil, in.Err
+		}
+	}
+	l := &runLog{from: "files", files: files}
+	l.logs, l.settings = logNames(inputs), analysis.Settings{}.With(r.run.Settings)
+	l.filter.StartPosition, l.filter.FirstLog = r.run.From.Position, inputs[0].Head.Name
+	if to := r.run.To; to != nil {
+		l.filter.StopPosition, l.filter.LastLog = to.Position, inputs[len(inputs)-1].Head.Name
+	}
+	if first := filepath.Base(files[0]); first != r.run.From.File {
+		r.miss("%s, in which the run began, was purged: what was before %s is missing", r.run.From.File, first)
+		l.filter.StartPosition = 0
+	}
+	o := &inputOptions{}
+	l.read = func(u *ui, add func(*parser.Txn) error) ([]*parser.Log, error) { return o.read(u, inputs, add) }
+	return l, nil
+}
+
+// names are the paths of the logs from where the run began to where it ended,
+// as far as they are still there.
+func (r *recorder) names() ([]string, error) {
+	entries, err := os.ReadDir(r.binlogs)
+	if err != nil {
+		return nil, err
+	}
+	from, last := r.run.From.File, ""
+	if r.run.To != nil {
+		last = r.run.To.File
+	}
+	base := from[:len(from)-len(filepath.Ext(from))]
+	var out []string
+	for _, e := range entries { // in the order of their names
+		name := e.Name()
+		number := filepath.Ext(name)
+		if name[:len(name)-len(number)] != base || len(number) < 2 || !isDigits(number[1:]) {
+			continue
+		}
+		if later(from, name) || last != "" && later(name, last) {
+			continue
+		}
+		out = append(out, filepath.Join(r.binlogs, name))
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has none of the logs from %s on", r.binlogs, from)
+	}
+	return out, nil
+}
+
+// later reports whether a log's name is behind another's: the number at its end
+// gets longer when it has no room.
+func later(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
+
+func isDigits(s string) bool {
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
+}
+
+// logOverConnection is the run's log as the server gives it to replicas.
+func (r *recorder) logOverConnection(ctx context.Context) *runLog {
+	l := &runLog{from: "connection"}
+	l.settings = analysis.Settings{}.With(r.run.Settings)
+	l.filter = analysis.Filter{StopPosition: r.run.To.Position, LastLog: r.run.To.File}
+	l.read = func(u *ui, add func(*parser.Txn) error) ([]*parser.Log, error) {
+		s, err := stream.Open(ctx, stream.Config{
+			Server: r.options, From: stream.Start{File: r.run.From.File, Offset: r.run.From.Position}, ToLastLog: true,
+			Retries: remoteRetries, Notify: func(n stream.Notice) { u.warningf("%s", n.Text) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		for {
+			t, _, err := s.Next()
+			if _, ok := errors.AsType[*parser.Error](err); ok {
+				u.errorf("%v", err)
+				continue
+			}
+			if errors.Is(err, io.EOF) || err == nil && later(t.Log.Name, r.run.To.File) {
+				return s.Logs(), nil
+			}
+			if err == nil {
+				err = add(t)
+			}
+			if err != nil {
+				return s.Logs(), err
+			}
+		}
+	}
+	return l
+}
+
+// openTraceFile reads the trace of the run; nil where there is none.
+func (r *recorder) openTraceFile(to func(h *iosample.Header, next func() *iosample.Interval)) (done func(), err error) {
+	if r.trace == nil {
+		return func() {}, nil
+	}
+	f, err := os.Open(filepath.Join(r.o.out, traceName))
+	if err != nil {
+		return nil, err
+	}
+	reader, err := iosample.NewReader(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	to(&reader.Header, func() *iosample.Interval {
+		v, _ := reader.Next() // what stands before a fault is used, and the fault was told of when it was written
+		return v
+	})
+	return func() { f.Close() }, nil
+}
+
+// analyze reads the log with the trace, and counts the transactions of sessions
+// that were there before the command.
+func (r *recorder) analyze(l *runLog) (result *analysis.Result, joined, exact bool, err error) {
+	a := analysis.New(l.filter, l.settings)
+	done, err := r.openTraceFile(func(h *iosample.Header, next func() *iosample.Interval) { a.Join(h, next, l.logs) })
+	if err != nil {
+		return nil, false, false, err
+	}
+	defer done()
+	others := &analysis.Others{}
+	before, sessions := int64(0), int64(0)
+	logs, err := l.read(r.u, func(t *parser.Txn) error {
+		a.Add(t)
+		switch {
+		case !l.filter.Match(t):
+		case !t.HasThreadID:
+			others.Unknown++
+		default:
+			sessions++
+			if int64(t.ThreadID) <= r.session {
+				before++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, false, err
+	}
+	if sessions > 0 {
+		others.Before = &before
+	}
+	r.run.Others = others
+	result = a.Result(logs)
+	joined, exact = a.Joined()
+	if r.trace != nil && result.Transactions == 0 && joined { // the trace covers none of it
+		joined = false
+	}
+	return result, joined && r.trace != nil, exact, nil
+}
+
+// writeTransactions writes the rows of dump.
+func (r *recorder) writeTransactions(l *runLog, joined, exact bool) error {
+	f, err := os.Create(filepath.Join(r.o.out, transactionsFile))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := zstd.NewWriter(f)
+	if err != nil {
+		return err
+	}
+	out := report.CSVRows(z)
+	rows := analysis.NewRows(l.filter, l.settings, out.Write)
+	if joined {
+		done, err := r.openTraceFile(func(h *iosample.Header, next func() *iosample.Interval) { rows.Join(h, next, l.logs, exact) })
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	if _, err := l.read(quiet, rows.Add); err != nil {
+		return err
+	}
+	if err := rows.End(); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// keep copies the logs into the run directory.
+func (r *recorder) keep(l *runLog) error {
+	if l == nil || l.files == nil {
+		return errors.New("only logs whose files are on this host can be kept")
+	}
+	dir := filepath.Join(r.o.out, logDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, path := range l.files {
+		if err := copyLog(filepath.Join(dir, filepath.Base(path)), path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyLog(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
