@@ -23,17 +23,7 @@ import (
 // core the sampler itself takes at ten samples a second.
 // BGCSTAT_COST_SECONDS is how long each run takes.
 func BenchmarkSampleCost(b *testing.B) {
-	seconds := 2
-	if n, err := strconv.Atoi(os.Getenv("BGCSTAT_COST_SECONDS")); err == nil && n > 0 {
-		seconds = n
-	}
-	s := servertest.Start(b, servertest.MySQL97, "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
-	s.Exec(b, "CREATE DATABASE sb; CREATE USER sb IDENTIFIED BY 'sb'; GRANT ALL ON sb.* TO sb")
-	benchLoad(b, s, 0, "prepare")
-	program := filepath.Join(b.TempDir(), "bgcstat")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	seconds, s, program := costSeconds(), costServer(b), buildProgram(b)
 	sample := func(source string, d time.Duration) *exec.Cmd {
 		return exec.Command(program, "sample", "--pid", strconv.Itoa(s.PID), "--source", source,
 			"--duration", d.String(), "--trace", filepath.Join(b.TempDir(), "trace"))
@@ -42,22 +32,12 @@ func BenchmarkSampleCost(b *testing.B) {
 
 	for b.Loop() {
 		benchLoad(b, s, seconds, "run") // warm
+		alone := func() float64 { return benchLoad(b, s, seconds, "run") }
 		ratios := func(pairs int, attach func() *exec.Cmd) []float64 {
-			var out []float64
-			for i := range pairs {
-				var tps [2]float64
-				for _, with := range []int{i % 2, 1 - i%2} {
-					stop := func() {}
-					if with == 1 {
-						stop = attached(b, attach())
-					}
-					tps[with] = benchLoad(b, s, seconds, "run")
-					stop()
-				}
-				out = append(out, tps[1]/tps[0])
-			}
-			slices.Sort(out)
-			return out
+			return inPairs(pairs, alone, func() float64 {
+				defer attached(b, attach())()
+				return alone()
+			})
 		}
 		bpf := ratios(7, func() *exec.Cmd { return sample("bpf", hour) })
 		b.Logf("bpf attached, of without: %.3f in the median, %.3f to %.3f", bpf[3], bpf[0], bpf[6])
@@ -75,6 +55,110 @@ func BenchmarkSampleCost(b *testing.B) {
 			b.ReportMetric(share, source+"-cores")
 		}
 	}
+}
+
+// inPairs measures two ways by turns, and gives the ratios of the second to the
+// first, by size.
+func inPairs(pairs int, first, second func() float64) []float64 {
+	var out []float64
+	ways := [2]func() float64{first, second}
+	for i := range pairs {
+		var got [2]float64
+		for _, way := range []int{i % 2, 1 - i%2} {
+			got[way] = ways[way]()
+		}
+		out = append(out, got[1]/got[0])
+	}
+	slices.Sort(out)
+	return out
+}
+
+// BenchmarkRecordCost prints what record costs a load: sysbench's transactions
+// per second under it over those alone, of interleaved pairs.
+func BenchmarkRecordCost(b *testing.B) {
+	s := costServer(b)
+	program := buildProgram(b)
+	seconds := costSeconds()
+	under := func() float64 {
+		dir := b.TempDir()
+		args := append([]string{"record", "--no-defaults", "-S", s.Socket, "-u", "root", "--out", filepath.Join(dir, "run"), "--plots", "timeline", "--", "sysbench"}, sysbenchArgs(s, seconds)...)
+		out, err := exec.Command(program, append(args, "run")...).Output()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return rateOf(b, out)
+	}
+	for b.Loop() {
+		benchLoad(b, s, seconds, "run") // warm
+		r := inPairs(7, func() float64 { return benchLoad(b, s, seconds, "run") }, under)
+		b.Logf("under record, of alone: %.3f in the median, %.3f to %.3f", r[3], r[0], r[6])
+		b.ReportMetric(r[3], "record/alone")
+	}
+}
+
+// BenchmarkFollow prints how fast logs are read over a connection, analyzed and
+// all, against the server's own tool, which writes them to files.
+func BenchmarkFollow(b *testing.B) {
+	program := buildProgram(b)
+	for _, kind := range servertest.Kinds {
+		b.Run(kind.String(), func(b *testing.B) {
+			s := servertest.Start(b, kind, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0")
+			s.Exec(b, `CREATE DATABASE big; CREATE TABLE big.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT);
+DELIMITER //
+CREATE PROCEDURE big.fill(n INT) BEGIN DECLARE i INT DEFAULT 0; WHILE i < n DO INSERT INTO big.t (v) VALUES (i); SET i = i + 1; END WHILE; END//
+DELIMITER ;
+CALL big.fill(300000);`)
+			log := filepath.Base(s.Binlogs(b)[0])
+			seconds := func(f func()) float64 {
+				start := time.Now()
+				f()
+				return time.Since(start).Seconds()
+			}
+			own := func() float64 {
+				return 1 / seconds(func() {
+					s.Binlog(b, "--read-from-remote-server", "--user=root", "--socket="+s.Socket, "--raw", "--to-last-log", "--result-file=/tmp/", log)
+				})
+			}
+			ours := func() float64 {
+				return 1 / seconds(func() {
+					cmd := exec.Command(program, "analyze", "--no-defaults", "-R", "-S", s.Socket, "-u", "root", "--to-last-log", log)
+					if out, err := cmd.CombinedOutput(); err != nil {
+						b.Fatalf("%v\n%s", err, out)
+					}
+				})
+			}
+			for b.Loop() {
+				r := inPairs(5, own, ours)
+				b.Logf("speed of analyze -R, of its own tool's --raw: %.2f in the median, %.2f to %.2f", r[2], r[0], r[4])
+				b.ReportMetric(r[2], "speed/tool")
+			}
+		})
+	}
+}
+
+// costSeconds is how long a run of a load takes.
+func costSeconds() int {
+	if n, err := strconv.Atoi(os.Getenv("BGCSTAT_COST_SECONDS")); err == nil && n > 0 {
+		return n
+	}
+	return 2
+}
+
+func costServer(b *testing.B) *servertest.Server {
+	b.Helper()
+	s := servertest.Start(b, servertest.MySQL97, "--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1")
+	s.Exec(b, "CREATE DATABASE sb; CREATE USER sb IDENTIFIED BY 'sb'; GRANT ALL ON sb.* TO sb")
+	benchLoad(b, s, 0, "prepare")
+	return s
+}
+
+func buildProgram(b *testing.B) string {
+	b.Helper()
+	program := filepath.Join(b.TempDir(), "bgcstat")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 // cpuShare is the share of a core that a sampler takes under load, its start
@@ -141,11 +225,17 @@ func benchLoad(b *testing.B, s *servertest.Server, seconds int, step string) flo
 	if err != nil {
 		b.Fatalf("sysbench (Debian package sysbench): %v\n%s", err, out)
 	}
+	if step != "run" {
+		return 0
+	}
+	return rateOf(b, out)
+}
+
+// rateOf is the rate that sysbench prints.
+func rateOf(b *testing.B, out []byte) float64 {
+	b.Helper()
 	m := perSecond.FindSubmatch(out)
 	if m == nil {
-		if step != "run" {
-			return 0
-		}
 		b.Fatal(fmt.Errorf("sysbench prints no rate:\n%s", out))
 	}
 	rate, err := strconv.ParseFloat(string(m[1]), 64)
