@@ -55,8 +55,9 @@ type Sampler struct {
 	lost      int64 // as the last sample had it
 	reopen    bool  // the source is that of a process before a restart
 	histogram map[Class]*hdrhistogram.Histogram
+	cpuAt     int64 // when the CPU time was read, CLOCK_MONOTONIC
 
-	io, stat, stats held // /proc/PID/io, /proc/PID/stat, /proc/diskstats
+	io, stat, stats, cpu held // /proc/PID/io, /proc/PID/stat, /proc/diskstats, /proc/stat
 }
 
 // liveFiles is the inventory of the server's process of now.
@@ -258,7 +259,7 @@ func (s *Sampler) NoPosition() error {
 
 // Close frees the source.
 func (s *Sampler) Close() error {
-	for _, h := range []*held{&s.io, &s.stat, &s.stats} {
+	for _, h := range []*held{&s.io, &s.stat, &s.stats, &s.cpu} {
 		h.close()
 	}
 	return s.source.Close()
@@ -354,6 +355,7 @@ func (s *Sampler) Sample(ctx context.Context, last bool) (*Interval, error) {
 			}
 		}
 	}
+	v.Sample.CPU = s.readCPU(mono, last)
 	if status, ok := s.source.(*statusSource); ok {
 		v.Sample.Status = status.Status()
 	}

@@ -63,7 +63,9 @@ type Sample struct {
 	WChar         *int64 `json:"wchar,omitempty"`          // bytes given to write calls since the process was started
 	SysCW         *int64 `json:"syscw,omitempty"`          // write calls since then
 	DeviceFlushes *int64 `json:"device_flushes,omitempty"` // of the header's device, by all programs; as the kernel has it
-	Lost          int64  `json:"lost"`                     // syncs whose events the kernel dropped, of all programs
+	// CPU is in one sample a second, and in the first and the last one.
+	CPU  *CPU  `json:"cpu,omitempty"`
+	Lost int64 `json:"lost"` // syncs whose events the kernel dropped, of all programs
 	// Status has counters of the server, as it has them.
 	Status   map[string]int64 `json:"status,omitempty"`
 	Latency  []Latency        `json:"latency,omitempty"`  // by class, of all syncs so far
@@ -288,6 +290,9 @@ func (t *Reader) Next() (*Interval, error) {
 		v.Sample = &line.Sample
 		if v.Sample.Mono < 0 || v.Sample.Lost < 0 {
 			return t.end(&Interval{Syncs: v.Syncs}, fmt.Errorf("line %d: a number is below 0", t.line))
+		}
+		if c := v.Sample.CPU; c != nil && !c.valid() {
+			return t.end(&Interval{Syncs: v.Syncs}, fmt.Errorf("line %d: cpu: a number is missing, below 0 or too large", t.line))
 		}
 		for i := range v.Sample.Files {
 			if f := &v.Sample.Files[i]; f.Syncs < 0 || f.Size < 0 {

@@ -71,6 +71,11 @@ func randomInterval(r *rand.Rand) (v, want *Interval) {
 	if r.IntN(2) == 0 {
 		s.WChar, s.SysCW, s.DeviceFlushes = pointer(), pointer(), new(int64)
 		s.Status, s.Settings = map[string]int64{"Uptime": number()}, Settings{"sync_binlog": "1"}
+		ticks := func() float64 { return seconds(r.Uint64() >> (64 - tickBits)) }
+		s.CPU = &CPU{CPUs: 1 + r.IntN(9), User: ticks(), System: ticks(), IOWait: ticks(), Idle: ticks(), Steal: ticks()}
+		if r.IntN(2) == 0 {
+			s.CPU.ServerUser, s.CPU.ServerSystem = new(ticks()), new(ticks())
+		}
 	}
 	v.Sample = s
 	back := *s
@@ -158,6 +163,7 @@ func TestTraceErrors(t *testing.T) {
 		empty   = "not a trace: it is empty"
 		no      = "not a trace: the first line has no trace_version"
 		version = "unsupported trace version: got 2, want 1"
+		badCPU  = "line 3: cpu: a number is missing, below 0 or too large"
 	)
 	big := strings.Repeat("x", 20<<20)
 	for _, test := range []struct {
@@ -199,6 +205,11 @@ func TestTraceErrors(t *testing.T) {
 		{"negative size of a file", header + strings.Replace(sample1, "[]", `[{"class":"redo","name":"f","size":-1}]`, 1), 0, `line 2: file "f": a number is below 0`},
 		{"negative loss", header + strings.Replace(sample1, `"lost":0`, `"lost":-1`, 1), 0, "line 2: a number is below 0"},
 		{"negative time of a sample", header + strings.Replace(sample1, ":10", ":-10", 1), 0, "line 2: a number is below 0"},
+		{"CPU time", header + strings.Replace(sample1, "[]", `[],"cpu":{"cpus":2,"user_seconds":1.5}`, 1), 1, ""},
+		{"no CPUs", header + sync1 + strings.Replace(sample1, "[]", `[],"cpu":{}`, 1), 1, badCPU},
+		{"negative CPU time", header + sync1 + strings.Replace(sample1, "[]", `[],"cpu":{"cpus":1,"idle_seconds":-0.1}`, 1), 1, badCPU},
+		{"much CPU time", header + sync1 + strings.Replace(sample1, "[]", `[],"cpu":{"cpus":1,"user_seconds":1e300}`, 1), 1, badCPU},
+		{"half of the server's", header + sync1 + strings.Replace(sample1, "[]", `[],"cpu":{"cpus":1,"server_user_seconds":1}`, 1), 1, badCPU},
 
 		{"what is not known", header + `{"restart":{"pid":3}}` + "\nnull\n" + strings.Replace(sync1, "{", `{"later":[1],`, 1) + strings.Replace(sample1, "{", `{"later":{"a":1},`, 1) +
 			strings.Replace(sample1, "[]", `[{"class":"undreamt","name":"f","syncs":1,"later":null}]`, 1), 2, ""},
