@@ -233,6 +233,7 @@ func (a *Analyzer) io(contradicted bool) *IO {
 	}
 	if !u.total.from.IsZero() {
 		out.Rates = u.rates.result(u.total.from, u.total.to, out.Syncs != nil, u.flushSeen)
+		out.CPU = u.rates.cpu(u.total.from, u.total.to, u.cpu.cpus)
 	}
 
 	// 3. What needs both.

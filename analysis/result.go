@@ -281,6 +281,37 @@ type IO struct {
 	// durable, by when they began and by how long they took in seconds. It is nil
 	// where the trace has no event for each.
 	LatencyOverTime *Heat `json:"latency_over_time,omitempty"`
+	// CPU is nil where the trace has no CPU time, as where the server was on
+	// another host.
+	CPU *CPU `json:"cpu,omitempty"`
+}
+
+// CPU is what the host and the server did with the CPUs. Its mean is over the
+// buckets of Series; of one that is not in it nothing is known.
+type CPU struct {
+	CPUs int `json:"cpus"` // of the host
+	CPUUse
+	BucketSeconds float64     `json:"bucket_seconds"`
+	Series        []CPUBucket `json:"series"` // by rising time
+}
+
+// CPUUse are means over a time. Those of the host are shares of all its CPUs
+// that sum up to 1, but for rounding. Those of the server's process are in CPUs,
+// seconds per second, and nil where nothing is known of it.
+type CPUUse struct {
+	User         float64  `json:"user"`
+	System       float64  `json:"system"` // with interrupts
+	IOWait       float64  `json:"iowait"` // idle while a disk was waited for
+	Idle         float64  `json:"idle"`   // but for IOWait
+	Steal        float64  `json:"steal"`  // taken by the hypervisor
+	ServerUser   *float64 `json:"server_user,omitempty"`
+	ServerSystem *float64 `json:"server_system,omitempty"`
+}
+
+// CPUBucket is one bucket of a series, named by its start.
+type CPUBucket struct {
+	Start Time `json:"t"`
+	CPUUse
 }
 
 // Syncs are those of the files of one class.

@@ -30,6 +30,7 @@ type usage struct {
 	total   amounts
 	latency []iosample.Latency
 	rates   syncRates
+	cpu     cpuReading // the last one
 
 	gaps      int64 // samples that say that counts are missing
 	firstGap  string
@@ -169,6 +170,9 @@ func (u *usage) begin(v *iosample.Interval, h *iosample.Header, now *amounts) (b
 	if !first {
 		u.rates.add(u.at, s.Time, now)
 	}
+	if s.CPU != nil {
+		u.addCPU(s)
+	}
 	u.at = s.Time
 	return binlog
 }
@@ -232,11 +236,26 @@ type syncRates struct {
 type syncBucket struct {
 	syncs   [8]int64
 	flushes int64
+	cpu     cpuTime
 }
 
 // add spreads what was counted between two times evenly over the buckets that
 // lie between.
 func (r *syncRates) add(from, to time.Time, a *amounts) {
+	r.spread(from, to, func(b *syncBucket, begin, end float64) {
+		part := func(n int64) int64 {
+			return int64(math.Round(float64(n)*end)) - int64(math.Round(float64(n)*begin))
+		}
+		for i, n := range a.syncs {
+			b.syncs[i] += part(n)
+		}
+		b.flushes += part(a.flushes)
+	})
+}
+
+// spread calls add for each bucket between two times, with the part of the time
+// that has passed when it begins and when it ends.
+func (r *syncRates) spread(from, to time.Time, add func(b *syncBucket, begin, end float64)) {
 	start, end := from.UnixMicro(), to.UnixMicro()
 	if from.IsZero() || end <= start || start <= 0 || end-start > 86400e6 {
 		return
@@ -262,18 +281,8 @@ func (r *syncRates) add(from, to time.Time, a *amounts) {
 			b = &syncBucket{}
 			r.buckets[no] = b
 		}
-		// The part of the time up to the end of this bucket, less that of the last.
-		part := func(n int64) int64 {
-			upTo := func(at int64) int64 {
-				at = min(max(at, start), end)
-				return int64(math.Round(float64(n) * float64(at-start) / float64(end-start)))
-			}
-			return upTo((no+1)*widths[r.width]) - upTo(no*widths[r.width])
-		}
-		for i, n := range a.syncs {
-			b.syncs[i] += part(n)
-		}
-		b.flushes += part(a.flushes)
+		passed := func(at int64) float64 { return float64(min(max(at, start), end)-start) / float64(end-start) }
+		add(b, passed(no*widths[r.width]), passed((no+1)*widths[r.width]))
 	}
 }
 
@@ -290,6 +299,7 @@ func (r *syncRates) widen() {
 			w.syncs[i] += b.syncs[i]
 		}
 		w.flushes += b.flushes
+		w.cpu.add(&b.cpu, 1)
 	}
 	r.buckets = wide
 	r.width++
@@ -302,12 +312,11 @@ func (r *syncRates) result(from, to time.Time, syncs, flushes bool) *SyncRates {
 	}
 	out := &SyncRates{BucketSeconds: float64(widths[r.width]) / 1e6}
 	for _, no := range slices.Sorted(maps.Keys(r.buckets)) {
-		start, end := no*widths[r.width], (no+1)*widths[r.width]
-		if end <= from.UnixMicro() || start >= to.UnixMicro() {
+		if !r.within(no, from, to) {
 			continue
 		}
 		b := r.buckets[no]
-		bucket := SyncBucket{Start: newTime(parser.Micros(start))}
+		bucket := SyncBucket{Start: newTime(parser.Micros(no * widths[r.width]))}
 		if flushes {
 			bucket.DeviceFlushes = &b.flushes
 		}
@@ -325,6 +334,11 @@ func (r *syncRates) result(from, to time.Time, syncs, flushes bool) *SyncRates {
 		return nil
 	}
 	return out
+}
+
+// within reports whether a bucket reaches into the time between two.
+func (r *syncRates) within(no int64, from, to time.Time) bool {
+	return (no+1)*widths[r.width] > from.UnixMicro() && no*widths[r.width] < to.UnixMicro()
 }
 
 // latencies are how long binlog syncs took, by how many transactions they made
