@@ -86,8 +86,10 @@ func TestCPU(t *testing.T) {
 		{
 			"two seconds",
 			[]cpuSample{
-				{at: 0, cpu: server(used(0, 0, 0, 0, 0), 0, 0)}, {at: 0.5},
-				{at: 1, cpu: server(used(0.6, 0.4, 0.2, 0.7, 0.1), 0.5, 0.3)}, {at: 1.5},
+				{at: 0, cpu: server(used(0, 0, 0, 0, 0), 0, 0)},
+				{at: 0.5},
+				{at: 1, cpu: server(used(0.6, 0.4, 0.2, 0.7, 0.1), 0.5, 0.3)},
+				{at: 1.5},
 				{at: 2, cpu: server(used(0.8, 0.4, 0.2, 2.5, 0.1), 0.6, 0.3)},
 			},
 			0, 9,
@@ -105,8 +107,11 @@ func TestCPU(t *testing.T) {
 		{
 			"a part of the trace",
 			[]cpuSample{
-				{at: 0, cpu: used(0, 0, 0, 0, 0)}, {at: 1, cpu: used(2, 0, 0, 0, 0)}, {at: 2, cpu: used(2, 2, 0, 0, 0)},
-				{at: 3, cpu: used(2, 2, 1, 1, 0)}, {at: 4, cpu: used(2, 2, 1, 3, 0)},
+				{at: 0, cpu: used(0, 0, 0, 0, 0)},
+				{at: 1, cpu: used(2, 0, 0, 0, 0)},
+				{at: 2, cpu: used(2, 2, 0, 0, 0)},
+				{at: 3, cpu: used(2, 2, 1, 1, 0)},
+				{at: 4, cpu: used(2, 2, 1, 3, 0)},
 			},
 			1, 3,
 			use(0, 0.5, 0.25, 0.25, 0), 1,
@@ -116,25 +121,36 @@ func TestCPU(t *testing.T) {
 			// What the new process used before it was read is not known.
 			"a server that is started anew",
 			[]cpuSample{
-				{at: 0, cpu: server(used(0, 0, 0, 0, 0), 0, 0), pid: 7}, {at: 1, cpu: server(used(1, 0, 0, 1, 0), 0.75, 0.25), pid: 7},
-				{at: 2, cpu: server(used(2, 0, 0, 2, 0), 3, 3), pid: 8}, {at: 3, cpu: server(used(3, 0, 0, 3, 0), 3.25, 3), pid: 8},
-				{at: 4, cpu: used(4, 0, 0, 4, 0), pid: 8}, {at: 5, cpu: server(used(5, 0, 0, 5, 0), -40, -20), pid: 8},
-				{at: 6, cpu: server(used(6, 0, 0, 6, 0), -40, -20), pid: 8}, {at: 7, cpu: server(used(7, 0, 0, 7, 0), -41, 2), pid: 8},
+				{at: 0, cpu: server(used(0, 0, 0, 0, 0), 0, 0), pid: 7},
+				{at: 1, cpu: server(used(1, 0, 0, 1, 0), 0.75, 0.25), pid: 7},
+				{at: 2, cpu: server(used(2, 0, 0, 2, 0), 3, 3), pid: 8},
+				{at: 3, cpu: server(used(3, 0, 0, 3, 0), 3.25, 3), pid: 8},
+				{at: 4, cpu: used(4, 0, 0, 4, 0), pid: 8},
+				{at: 5, cpu: server(used(5, 0, 0, 5, 0), -40, -20), pid: 8},
+				{at: 6, cpu: server(used(6, 0, 0, 6, 0), -40, -20), pid: 8},
+				{at: 7, cpu: server(used(7, 0, 0, 7, 0), -41, 2), pid: 8},
 			},
 			0, 9,
 			withServer(use(0.5, 0, 0, 0.5, 0), 0.3333, 0.0833), 1, // (0.75 + 0.25 + 0) / 3 and 0.25 / 3
 			[]bucket{
-				{0, withServer(use(0.5, 0, 0, 0.5, 0), 0.75, 0.25)}, {1, use(0.5, 0, 0, 0.5, 0)},
-				{2, withServer(use(0.5, 0, 0, 0.5, 0), 0.25, 0)}, {3, use(0.5, 0, 0, 0.5, 0)}, {4, use(0.5, 0, 0, 0.5, 0)},
-				{5, withServer(use(0.5, 0, 0, 0.5, 0), 0, 0)}, {6, use(0.5, 0, 0, 0.5, 0)},
+				{0, withServer(use(0.5, 0, 0, 0.5, 0), 0.75, 0.25)},
+				{1, use(0.5, 0, 0, 0.5, 0)},
+				{2, withServer(use(0.5, 0, 0, 0.5, 0), 0.25, 0)},
+				{3, use(0.5, 0, 0, 0.5, 0)},
+				{4, use(0.5, 0, 0, 0.5, 0)},
+				{5, withServer(use(0.5, 0, 0, 0.5, 0), 0, 0)},
+				{6, use(0.5, 0, 0, 0.5, 0)},
 			},
 		},
 		{
 			// Of the second and third second nothing is known.
 			"counters that fall",
 			[]cpuSample{
-				{at: 0, cpu: used(0, 0, 0, 0, 0)}, {at: 1, cpu: used(1, 0, 1, 0, 0)}, {at: 2, cpu: used(-1, 0, 1, 0, 0)},
-				{at: 3, cpu: used(-1, 0, 1, 0, 0)}, {at: 4, cpu: used(-1, 1, 0.5, 1, 0)},
+				{at: 0, cpu: used(0, 0, 0, 0, 0)},
+				{at: 1, cpu: used(1, 0, 1, 0, 0)},
+				{at: 2, cpu: used(-1, 0, 1, 0, 0)},
+				{at: 3, cpu: used(-1, 0, 1, 0, 0)},
+				{at: 4, cpu: used(-1, 1, 0.5, 1, 0)},
 			},
 			0, 9,
 			use(0.25, 0.25, 0.25, 0.25, 0), 1,
@@ -144,8 +160,10 @@ func TestCPU(t *testing.T) {
 			// The clock is set by an hour after a second.
 			"a clock that is set",
 			[]cpuSample{
-				{at: 0, cpu: used(0, 0, 0, 0, 0)}, {at: 1, cpu: used(1, 0, 0, 1, 0)},
-				{at: 2, cpu: used(9, 0, 0, 1, 0), step: time.Hour}, {at: 3, cpu: used(9, 0, 0, 3, 0), step: time.Hour},
+				{at: 0, cpu: used(0, 0, 0, 0, 0)},
+				{at: 1, cpu: used(1, 0, 0, 1, 0)},
+				{at: 2, cpu: used(9, 0, 0, 1, 0), step: time.Hour},
+				{at: 3, cpu: used(9, 0, 0, 3, 0), step: time.Hour},
 			},
 			0, 9e9,
 			use(0.25, 0, 0, 0.75, 0), 10, // the flushes are spread over the hour
