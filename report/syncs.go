@@ -47,6 +47,7 @@ func (t *textReport) syncs(io *analysis.IO) {
 	t.otherSyncs(io)
 	t.latencies(io, source)
 	t.devices(io)
+	t.cpu(io.CPU)
 	if io.Lost > 0 {
 		t.row("lost", Count(io.Lost)+" events, dropped by the kernel", "counts are too low")
 	}
@@ -153,6 +154,46 @@ func (t *textReport) devices(io *analysis.IO) {
 		basis = "whole disks, not fsyncs"
 	}
 	t.list("device flushes", parts, basis)
+}
+
+// cpu prints what the host and the server did with the CPUs.
+func (t *textReport) cpu(c *analysis.CPU) {
+	if c == nil {
+		return
+	}
+	var parts []string
+	for _, v := range []struct {
+		name   string
+		share  float64
+		always bool
+	}{{"user", c.User, true}, {"system", c.System, true}, {"iowait", c.IOWait, true}, {"steal", c.Steal, false}} {
+		if part, ok := CPUShare(v.share); ok && (v.always || v.share >= 0.005) {
+			parts = append(parts, v.name+" "+part)
+		}
+	}
+	name := "cpu"
+	if len(parts) > 0 {
+		t.row(name, strings.Join(parts, ", "), "measured, of the host")
+		name = ""
+	}
+	if n, ok := ServerCPUs(&c.CPUUse); ok {
+		t.row(name, fmt.Sprintf("server %s of %s", n, plural(int64(c.CPUs), "CPU")), "measured")
+	}
+}
+
+// CPUShare writes a share of the CPUs, and is false where it makes no sense.
+func CPUShare(v float64) (string, bool) {
+	return fmt.Sprintf("%.0f %%", 100*v), v >= 0 && v <= 1.0001
+}
+
+// ServerCPUs writes how many CPUs the server used, and is false where that is
+// not known.
+func ServerCPUs(u *analysis.CPUUse) (string, bool) {
+	if u.ServerUser == nil || u.ServerSystem == nil {
+		return "", false
+	}
+	v := *u.ServerUser + *u.ServerSystem
+	return fmt.Sprintf("%.2f", v), v >= 0 && v < 1e6
 }
 
 func (t *textReport) refused(r analysis.Refused) {

@@ -49,6 +49,9 @@ func traced() *analysis.Result {
 			},
 			BinlogSyncsDurable: new(int64(2061)), TransactionsPerBinlogSync: new(6000.0 / 2061), DurableByNoneYet: new(int64(0)),
 			DeviceFlushes: []analysis.DeviceFlushes{{Device: "vda", Count: 4276}},
+			CPU: &analysis.CPU{CPUs: 2, CPUUse: analysis.CPUUse{
+				User: 0.312, System: 0.218, IOWait: 0.094, Idle: 0.374, Steal: 0.002, ServerUser: new(0.62), ServerSystem: new(0.481),
+			}},
 		},
 		Saved: &analysis.Saved{
 			Assumes: analysis.Assumes{SyncBinlog: 1, FlushLogAtTrxCommit: new(int64(1)), From: "server"},
@@ -148,11 +151,12 @@ func rowsOf(t *testing.T, io *analysis.IO) string {
 }
 
 func TestSyncRows(t *testing.T) {
+	const notCounted = "binlog syncs    not counted                            proc counts no syncs\n"
 	for name, tt := range map[string]struct {
 		io   analysis.IO
 		want string
 	}{
-		"nothing": {analysis.IO{Source: "proc"}, "binlog syncs    not counted                            proc counts no syncs\n"},
+		"nothing": {analysis.IO{Source: "proc"}, notCounted},
 		"no binlog": {
 			analysis.IO{Source: "perf", Syncs: map[string]analysis.Syncs{"redo": {Count: 5, Exactness: "exact"}}},
 			"other syncs     redo 5                                 exact\n",
@@ -168,6 +172,14 @@ func TestSyncRows(t *testing.T) {
 		"latency of one half": {
 			analysis.IO{Source: "bpf", Syncs: map[string]analysis.Syncs{"redo": {Latency: &analysis.SyncLatency{P99: new(2.0)}}, "data": {Latency: &analysis.SyncLatency{P50: new(math.NaN())}}}},
 			"sync latency    redo p99 2.00 s                        measured, by bpf\n",
+		},
+		"the host's CPUs": {
+			analysis.IO{Source: "proc", CPU: &analysis.CPU{CPUs: 1, CPUUse: analysis.CPUUse{User: 1, Steal: 0.006}}},
+			notCounted + "cpu             user 100 %, system 0 %, iowait 0 %, steal 1 % measured, of the host\n",
+		},
+		"the server's CPUs": {
+			analysis.IO{Source: "proc", CPU: &analysis.CPU{CPUs: 128, CPUUse: analysis.CPUUse{User: -1, System: 1.1, IOWait: math.NaN(), ServerUser: new(100.0), ServerSystem: new(0.0)}}},
+			notCounted + "cpu             server 100.00 of 128 CPUs              measured\n",
 		},
 	} {
 		if got := rowsOf(t, &tt.io); got != tt.want {
@@ -220,6 +232,7 @@ func TestSyncRowsHostile(t *testing.T) {
 				io.DeviceFlushes = append(io.DeviceFlushes, analysis.DeviceFlushes{Device: odd, Count: n})
 			}
 			io.Refused = []analysis.Refused{{}, {Source: odd, Why: odd}}
+			io.CPU = &analysis.CPU{CPUs: int(n), CPUUse: analysis.CPUUse{User: v, System: v, IOWait: v, Steal: v, ServerUser: &v, ServerSystem: &v}}
 			for line := range strings.Lines(rowsOf(t, io)) {
 				line = strings.TrimSuffix(line, "\n")
 				if most := 100; len([]rune(line)) > most && n != math.MinInt64 { // as with other rows, the basis may reach beyond 80

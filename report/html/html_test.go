@@ -93,6 +93,9 @@ func traced() *analysis.Result {
 		DeviceFlushes: []analysis.DeviceFlushes{{Device: "vda", Count: 4276}},
 		Refused:       []analysis.Refused{{Source: "perf", Why: "not tried"}},
 		Settings:      map[string]string{"version": "9.7.4", "sync_binlog": "1"},
+		CPU: &analysis.CPU{CPUs: 2, CPUUse: analysis.CPUUse{
+			User: 0.312, System: 0.218, IOWait: 0.094, Idle: 0.374, Steal: 0.002, ServerUser: new(0.62), ServerSystem: new(0.481),
+		}},
 		LatencyBySize: []analysis.SizeLatency{{From: 1, To: 1, Syncs: 1034, P50: 90e-6, P99: 400e-6}, {From: 2, To: 8, Syncs: 1027, P50: 99e-6, P99: 410e-6}},
 	}
 	r.Warnings = nil

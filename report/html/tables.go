@@ -25,7 +25,7 @@ func tables(r *analysis.Result) []*table {
 		return nil
 	}
 	for _, t := range []*table{
-		groupsTable(r), sizesTable(r), savingsTable(r.Saved), syncsTable(r.IO), latencyTable(r.IO),
+		groupsTable(r), sizesTable(r), savingsTable(r.Saved), syncsTable(r.IO), latencyTable(r.IO), cpuTable(r.IO),
 		transactionSizes(r.Sizes), changesTable(r.Tables), largestTable(r.Sizes), trackingTable(r),
 	} {
 		if t != nil {
@@ -264,6 +264,27 @@ func latencyTable(io *analysis.IO) *table {
 		}
 		t.row(words("%s", sizes), words("%s", report.Count(b.Syncs)), seconds(&b.P50), seconds(&b.P99))
 	}
+	return t
+}
+
+// cpuTable has what the host and the server did with the CPUs.
+func cpuTable(io *analysis.IO) *table {
+	if io == nil || io.CPU == nil {
+		return nil
+	}
+	c := io.CPU
+	t := &table{ID: "cpu", Title: "CPU", Head: columns("of|value", "user|number", "system|number", "iowait|number", "idle|number", "steal|number", "basis")}
+	share := func(v float64) text {
+		if s, ok := report.CPUShare(v); ok {
+			return words("%s", s)
+		}
+		return nil
+	}
+	t.row(words("the host, of its %s", plural(int64(c.CPUs), "CPU")), share(c.User), share(c.System), share(c.IOWait), share(c.Idle), share(c.Steal), words("measured"))
+	if _, ok := report.ServerCPUs(&c.CPUUse); ok {
+		t.row(words("the server, in CPUs"), words("%.2f", *c.ServerUser), words("%.2f", *c.ServerSystem), nil, nil, nil, words("measured"))
+	}
+	t.after("Means over the time of the trace. Iowait is time in which a CPU had nothing to do while a disk was waited for. One CPU of the server is a second of its threads in a second.")
 	return t
 }
 
