@@ -16,7 +16,7 @@ func TestSyncsSay(t *testing.T) {
 	f := figure(t, traced(), Timeline)
 	has(t, "subtitle", f.Subtitle[3], "Syncs: basis measured, exact; counted by bpf (ext4_sync_file_enter), by the clock of the host.",
 		"Each of their steps is 100 ms; where it is grey nothing was sampled.")
-	if got := panels(f); got != "transactions (per second), syncs (per second), sync groups (per second), binlog written by these transactions (MB/s)" {
+	if got := panels(f); got != "transactions (per second), syncs (per second), CPU (% of 2 CPUs), sync groups (per second), binlog written by these transactions (MB/s)" {
 		t.Errorf("the panels are %s", got)
 	}
 	if got := legendOf(f.Panels[1]); got != "not sampled, binlog, redo, data" { // no other files, which are zero throughout
@@ -69,6 +69,7 @@ func TestSyncsSay(t *testing.T) {
 		"no buckets": func(r *analysis.Result) { r.IO.Rates.Series = nil },
 	} {
 		r := traced()
+		r.IO.CPU = nil
 		change(r)
 		if f := figure(t, r, Timeline); len(f.Panels) != 3 || len(f.Subtitle) != 3 {
 			t.Errorf("%s: %s, %q", name, panels(f), f.Subtitle)
@@ -396,6 +397,15 @@ func TestSyncsHostile(t *testing.T) {
 				odd: {Count: n, Exactness: odd}, "binlog": {Count: n, Latency: &analysis.SyncLatency{P50: &v, P99: &v, Mean: &v}},
 			}
 			r.IO.Rates.BucketSeconds = v
+			use := analysis.CPUUse{User: v, System: -v, IOWait: v, Steal: 2, ServerUser: &v, ServerSystem: new(1.0)}
+			r.IO.CPU.CPUs, r.IO.CPU.CPUUse = int(n), use
+			for _, at := range times {
+				r.IO.CPU.Series = append(r.IO.CPU.Series, analysis.CPUBucket{Start: at, CPUUse: use})
+				use.System = 1
+			}
+			if i%2 == 0 {
+				r.IO.CPU.BucketSeconds = v
+			}
 			for i, at := range times {
 				r.IO.Rates.Series = append(r.IO.Rates.Series, analysis.SyncBucket{Start: at, Syncs: map[string]int64{odd: counts[i], "binlog": n, "": n}, DeviceFlushes: &n})
 			}

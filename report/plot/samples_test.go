@@ -185,6 +185,10 @@ func traced() *analysis.Result {
 			Basis: analysis.Measured, Method: analysis.FsyncCount,
 		},
 	}
+	r.IO.CPU = &analysis.CPU{
+		CPUs: 2, CPUUse: cpuUse(0.31, 0.22, 0.09, 1.1), BucketSeconds: 1,
+		Series: []analysis.CPUBucket{{Start: at("2026-11-30T14:32:12Z"), CPUUse: cpuUse(0.36, 0.25, 0.1, 1.24)}, {Start: at("2026-11-30T14:32:13Z"), CPUUse: cpuUse(0.27, 0.2, 0.08, 1.01)}},
+	}
 	for i, n := range []int64{580, 612, 640, 655, 590, 610, 601, 622, 570, 520} {
 		t := analysis.Time{Time: start.Add(time.Duration(i) * 100 * time.Millisecond)}
 		r.Rates.Series = append(r.Rates.Series, analysis.Bucket{Start: t, Transactions: n, SyncGroups: new(n / 3), Bytes: 309 * n})
@@ -201,6 +205,11 @@ func traced() *analysis.Result {
 		r.IO.Rates.Series = append(r.IO.Rates.Series, b)
 	}
 	return r
+}
+
+// cpuUse has the shares of the host, and what the server used of it.
+func cpuUse(user, system, iowait, server float64) analysis.CPUUse {
+	return analysis.CPUUse{User: user, System: system, IOWait: iowait, Idle: 1 - user - system - iowait, ServerUser: new(server * 0.6), ServerSystem: new(server * 0.4)}
 }
 
 // flushesOnly is a result whose trace has no syncs, only the flushes of a disk.
@@ -249,6 +258,19 @@ func busy() *analysis.Result {
 			},
 		})
 	}
+	r.IO.CPU = &analysis.CPU{CPUs: 64, CPUUse: cpuUse(0.3, 0.2, 0.1, 20), BucketSeconds: 60}
+	for i := range 20 * 60 {
+		if i/20%9 == 4 {
+			continue
+		}
+		wave := 1 + math.Sin(float64(i)/150)
+		u := cpuUse(0.2*wave+0.05*rnd.Float64(), 0.1*wave+0.05*rnd.Float64(), 0.08*rnd.Float64(), 64*(0.24*wave+0.04*rnd.Float64()))
+		u.Steal = 0.02 * rnd.Float64()
+		if i < 300 && i > 200 { // it was restarted
+			u.ServerUser, u.ServerSystem = nil, nil
+		}
+		r.IO.CPU.Series = append(r.IO.CPU.Series, analysis.CPUBucket{Start: analysis.Time{Time: first.Add(time.Duration(i) * time.Minute)}, CPUUse: u})
+	}
 	for i, from := range []int64{1, 2, 3, 5, 9, 17, 33, 65, 129, 257, 513, 1025} {
 		to := []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048}[i]
 		r.IO.LatencyBySize = append(r.IO.LatencyBySize, analysis.SizeLatency{From: from, To: to, Syncs: 9_000_000 / from, P50: 60e-6 * float64(from), P99: 900e-6 * float64(from)})
@@ -283,6 +305,13 @@ func noisy() *analysis.Result {
 		r.IO.Rates.Series = append(r.IO.Rates.Series, analysis.SyncBucket{
 			Start: analysis.Time{Time: first.Add(time.Duration(i)*100*time.Millisecond + 30*time.Millisecond)},
 			Syncs: map[string]int64{"binlog": 150 + rnd.Int64N(150), "redo": 160 + rnd.Int64N(180), "doublewrite": 100 + rnd.Int64N(90), "data": rnd.Int64N(120), "undo": rnd.Int64N(10) / 9 * 50},
+		})
+	}
+	r.IO.CPU.Series = nil
+	for i := range 10 {
+		r.IO.CPU.Series = append(r.IO.CPU.Series, analysis.CPUBucket{
+			Start:  analysis.Time{Time: at("2026-08-01T10:00:00Z").Add(time.Duration(i) * time.Second)},
+			CPUUse: cpuUse(0.3+0.1*rnd.Float64(), 0.2+0.1*rnd.Float64(), 0.3*rnd.Float64(), 1+0.3*rnd.Float64()),
 		})
 	}
 	for i := range int64(25) {

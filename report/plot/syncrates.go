@@ -3,10 +3,12 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"bgcstat/analysis"
 )
@@ -40,7 +42,7 @@ var syncLines = [mostClasses]struct {
 type syncStep struct {
 	from, to float64            // Unix seconds
 	sampled  float64            // seconds
-	sums     map[string]float64 // syncs by class, or flush requests under ""
+	sums     map[string]float64 // syncs by class, or flush requests under "", or CPU time
 }
 
 // syncs gives the panel of what a trace counted along the grid, and says what
@@ -54,8 +56,8 @@ func (g grid) syncs(io *analysis.IO) ([]Panel, []string) {
 	if flushes {
 		p.Y.Label, p.Y.Unit = "flush requests of "+disks(io.DeviceFlushes)+" per second", "no fsyncs"
 	}
-	n, width := g.syncSteps(io.Rates)
-	steps := g.steps(io.Rates, width, flushes)
+	n, width := g.stepWidth(io.Rates.BucketSeconds)
+	steps := g.steps(io.Rates.BucketSeconds, width, syncSums(io.Rates, flushes))
 	if len(steps) == 0 {
 		p.Height, p.Note = 50, "The trace has no sample in the time of these transactions."
 		return []Panel{p}, []string{tracedBy(io, nil)}
@@ -91,30 +93,51 @@ func countsSyncs(io *analysis.IO) bool {
 	return io.Syncs != nil || slices.ContainsFunc(io.Rates.Series, func(b analysis.SyncBucket) bool { return len(b.Syncs) > 0 })
 }
 
-// syncSteps is how many buckets a step has, and how many seconds.
-func (g grid) syncSteps(r *analysis.SyncRates) (buckets, width float64) {
-	n := perColumn(math.Round((g.to-g.from)/r.BucketSeconds), r.BucketSeconds, mostSyncSteps)
-	return n, n * r.BucketSeconds
+// stepWidth is how many buckets a step has, and how many seconds.
+func (g grid) stepWidth(bucket float64) (buckets, width float64) {
+	n := perColumn(math.Round((g.to-g.from)/bucket), bucket, mostSyncSteps)
+	return n, n * bucket
+}
+
+// syncSums are the syncs of each bucket, or its flush requests.
+func syncSums(r *analysis.SyncRates, flushes bool) iter.Seq2[time.Time, map[string]float64] {
+	return func(yield func(time.Time, map[string]float64) bool) {
+		for _, b := range r.Series {
+			sums := map[string]float64{}
+			switch {
+			case flushes && b.DeviceFlushes == nil:
+				continue
+			case flushes:
+				sums[""] = max(0, float64(*b.DeviceFlushes))
+			default:
+				for class, n := range b.Syncs {
+					sums[class] = max(0, float64(n))
+				}
+			}
+			if !yield(b.Start.Time, sums) {
+				return
+			}
+		}
+	}
 }
 
 // steps sums the buckets that lie on the axis, cut to it, in rising order. It
 // is empty where the width makes no sense.
-func (g grid) steps(r *analysis.SyncRates, width float64, flushes bool) []syncStep {
-	bucket := r.BucketSeconds
+func (g grid) steps(bucket, width float64, buckets iter.Seq2[time.Time, map[string]float64]) []syncStep {
 	const shortest, longest = 1e-6, 1e10 // what times are in, and three centuries
 	if !(bucket >= shortest && bucket < longest) || !finite(width) {
 		return nil
 	}
 	at := map[int64]*syncStep{}
-	for _, b := range r.Series {
-		from := unixSeconds(b.Start.Time)
+	for start, sums := range buckets {
+		from := unixSeconds(start)
 		to := from + bucket
-		if to <= g.from || from >= g.to || from >= to || flushes && b.DeviceFlushes == nil {
+		if to <= g.from || from >= g.to || from >= to {
 			continue
 		}
 		// A bucket that begins where a step does belongs to it, whatever the
 		// rounding; one that begins before the axis has a step of its own.
-		nth := int64(math.Floor(seconds(g.first, b.Start.Time)/width + 1e-6))
+		nth := int64(math.Floor(seconds(g.first, start)/width + 1e-6))
 		s := at[nth]
 		if s == nil {
 			s = &syncStep{from: from, to: to, sums: map[string]float64{}}
@@ -122,12 +145,8 @@ func (g grid) steps(r *analysis.SyncRates, width float64, flushes bool) []syncSt
 		}
 		s.from, s.to = max(g.from, min(s.from, from)), min(g.to, max(s.to, to))
 		s.sampled += bucket
-		if flushes {
-			s.sums[""] += max(0, float64(*b.DeviceFlushes))
-			continue
-		}
-		for class, n := range b.Syncs {
-			s.sums[class] += max(0, float64(n))
+		for k, n := range sums {
+			s.sums[k] += n
 		}
 	}
 	steps := make([]syncStep, 0, len(at))
@@ -166,6 +185,16 @@ func (c class) sum(s syncStep) float64 {
 		n += s.sums[k]
 	}
 	return n
+}
+
+// bars are its rates along the steps, and the greatest of them.
+func (c class) bars(steps []syncStep) (bars []Bar, greatest float64) {
+	for _, s := range steps {
+		rate := c.sum(s) / s.sampled
+		bars = append(bars, Bar{From: s.from, To: s.to, Value: rate})
+		greatest = max(greatest, rate)
+	}
+	return bars, greatest
 }
 
 // classesOf names the classes that have syncs: binlog and redo first, then by
@@ -239,11 +268,8 @@ func linesOf(classes []class) []Series {
 func (p *Panel) fill(steps []syncStep, classes []class) {
 	greatest := 0.0
 	for i, c := range classes {
-		for _, s := range steps {
-			rate := c.sum(s) / s.sampled
-			p.Series[i].Bars = append(p.Series[i].Bars, Bar{From: s.from, To: s.to, Value: rate})
-			greatest = max(greatest, rate)
-		}
+		bars, top := c.bars(steps)
+		p.Series[i].Bars, greatest = bars, max(greatest, top)
 	}
 	div, word := large(greatest)
 	for _, s := range p.Series {

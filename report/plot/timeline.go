@@ -132,7 +132,8 @@ func timeline(r *analysis.Result) (*Figure, string) {
 	f.Panels = append(f.Panels, transactions.panel("transactions", "per "+per.name, per, large))
 
 	syncs, syncsInWords := g.syncs(r.IO)
-	f.Panels = append(f.Panels, syncs...)
+	cpu, cpuInWords := g.cpu(r.IO)
+	f.Panels = append(append(f.Panels, syncs...), cpu...)
 
 	if why := noGroups(r, cols); why != "" {
 		f.Panels = append(f.Panels, Panel{Y: Axis{Label: "sync groups", Unit: "per " + per.name, Max: 1}, Height: 50, Note: why})
@@ -144,11 +145,14 @@ func timeline(r *analysis.Result) (*Figure, string) {
 			", each counted where it begins. The closer their rate to that of the transactions, the fewer commits shared a group.")
 	}
 
-	f.Subtitle = append(f.Subtitle, syncsInWords...)
+	f.Subtitle = append(append(f.Subtitle, syncsInWords...), cpuInWords...)
 
 	bytes := g.rates(cols, func(c column) (float64, float64, bool) { return c.bytes, c.topBytes, true })
 	f.Panels = append(f.Panels, bytes.panel("binlog written by these transactions", "", per, bytesUnit))
 	f.Reading = "All panels share the time axis: where transactions rise and syncs or sync groups do not, groups grew larger; where both rise alike, more syncs were paid for."
+	if len(cpu) > 0 {
+		f.Reading += " Iowait is time in which a CPU had nothing to do while a disk was waited for."
+	}
 	f.Alt = fmt.Sprintf("Timeline over %s: at most %s transactions and %s of binlog per %s.", span(g.to-g.from), significant(transactions.greatest*per.seconds), bytesInWords(whole(bytes.greatest*per.seconds)), per.name)
 	if s := r.Groups.Sync; s != nil {
 		f.Alt += " In all there were " + strings.Replace(numberInWords(s), "Between", "between", 1)
