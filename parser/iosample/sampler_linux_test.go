@@ -628,13 +628,21 @@ func TestSamplerOnce(t *testing.T) {
 	for _, source := range []string{"bpf", "perf", "proc"} {
 		w := startWriter(t, publicDir(t), writerOptions{Rate: 500, Duration: 20 * time.Millisecond})
 		r := record(t, Config{Find: byPID(w.PID), Once: true, Source: source})
-		r.sample(t, false)
+		if c := r.sample(t, false).Sample.CPU; c == nil || c.ServerUser == nil {
+			t.Errorf("%s: the first sample has the CPU time %+v", source, c)
+		}
+		if c := r.sample(t, false).Sample.CPU; c != nil {
+			t.Errorf("%s: the second sample has the CPU time %+v", source, c)
+		}
 		w.Go(t)
 		truth := w.Done(t)
 		w.Wait(t)
 		v, err := r.sampler.Sample(t.Context(), false)
 		if !errors.Is(err, ErrGone) || v == nil || v.Sample.Gap != "the server has ended" {
 			t.Fatalf("%s: got %+v, %v", source, v, err)
+		}
+		if c := v.Sample.CPU; c == nil || c.ServerUser != nil {
+			t.Errorf("%s: the last sample has the CPU time %+v", source, c)
 		}
 		n := map[Class]int64{}
 		for _, c := range v.Sample.Files {
