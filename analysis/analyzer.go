@@ -31,6 +31,7 @@ type Analyzer struct {
 	sizes         *sizes
 	durations     durations
 	tables        tables
+	alone         alone
 	trace         *trace // nil for none
 	traced        traced
 	interval      span     // of the mark of the trace that the last transaction was in
@@ -118,6 +119,7 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	a.sizes.add(t)
 	a.durations.add(t)
 	a.tables.add(t)
+	a.alone.add(t)
 }
 
 // Result gives the figures of all that was added. logs are the logs that it
@@ -175,6 +177,7 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 			r.DependencyTracking.ServerMode, r.DependencyTracking.From = mode, "settings"
 		}
 	}
+	r.Alone = a.aloneIn(r)
 	if g := r.Groups.Sync; g != nil && main != nil && !main.Relay && !a.filter.ofSome() {
 		n, from, ok := a.settings.syncBinlog(logs)
 		// What the trace refutes is not assumed.

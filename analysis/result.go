@@ -26,6 +26,7 @@ type Result struct {
 
 	Groups             Groups             `json:"groups"`
 	DependencyTracking DependencyTracking `json:"dependency_tracking"`
+	Alone              *Alone             `json:"alone,omitempty"`
 	IO                 *IO                `json:"io,omitempty"` // nil without a trace
 	Saved              *Saved             `json:"saved,omitempty"`
 	Clock              Clock              `json:"clock"`
@@ -197,6 +198,48 @@ type LastCommittedGroups struct {
 	Size      *GroupSize     `json:"size,omitempty"`
 	Histogram []HistogramBin `json:"histogram,omitempty"`
 }
+
+// Alone is there where no two transactions shared a sync group, or next to none
+// did, and 99 % of them or more changed one table: what settings of group commit
+// may not help. It is nil where that is no more than an estimate, or the
+// transactions are few.
+type Alone struct {
+	Groups int64 `json:"groups"` // sync groups; at least, where Basis is bound
+	// AloneGroups are those of one transaction, 99 % of Groups or more; at least,
+	// where Basis is bound or measured.
+	AloneGroups       int64  `json:"alone_groups"`
+	Transactions      int64  `json:"transactions"` // in all of the groups
+	Basis             Basis  `json:"basis"`
+	Method            Method `json:"method"`
+	Table             string `json:"table"`
+	TableTransactions int64  `json:"table_transactions"`
+	// Sessions made the transactions; nil where the log does not name them all.
+	Sessions *int64 `json:"sessions,omitempty"`
+	// ParentsJustBefore counts the transactions whose parent is the one just before;
+	// nil without a clock.
+	ParentsJustBefore *int64 `json:"parents_just_before,omitempty"`
+	// Waited counts those that waited for a row lock; nil where the log does not
+	// tell, as MySQL's does not.
+	Waited *int64 `json:"waited,omitempty"`
+	// Cause is what it looks like; "" where the log does not tell.
+	Cause Cause `json:"cause,omitempty"`
+}
+
+// Cause is why transactions look to be alone in their groups.
+type Cause string
+
+// The causes, of which only OneSession is certain.
+const (
+	OneSession Cause = "one session"
+	// RowLocks: nearly all waited for one. OneAtATime: next to none did.
+	RowLocks   Cause = "row locks"
+	OneAtATime Cause = "one at a time"
+	// WriteSets: each depends on the one before, by what it changes. Serial: the one
+	// before had been committed when it was ready to be, and why that was is not
+	// known.
+	WriteSets Cause = "write sets"
+	Serial    Cause = "serial"
+)
 
 // DependencyTracking is how last_committed was made: what version or settings
 // say, and apart from it what the log itself shows.

@@ -33,6 +33,11 @@ func Redact(r *analysis.Result) *analysis.Result {
 	for i := range out.Tables {
 		out.Tables[i].Table = d.table(out.Tables[i].Table)
 	}
+	if r.Alone != nil {
+		a := *r.Alone
+		a.Table = d.table(a.Table)
+		out.Alone = &a
+	}
 	if r.Sizes != nil {
 		sizes := *r.Sizes
 		sizes.Largest = slices.Clone(sizes.Largest)

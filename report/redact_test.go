@@ -124,6 +124,7 @@ func TestRedactAll(t *testing.T) {
 		"Syncs.Exactness": true, "IO.Syncs": true, "SyncBucket.Syncs": true, // classes
 		"Assumes.From": true, "SavedSync.Basis": true, "SavedSync.Method": true, "FromLog.Basis": true, "FromLog.Method": true,
 		"Clock.Verdict": true, "FlushPerSync.Basis": true, "FlushPerSync.Method": true, "FlushPerSync.SyncMethod": true, "Filters.StartDatetime": true, "Filters.StopDatetime": true, "Warning.Code": true,
+		"Alone.Basis": true, "Alone.Method": true, "Alone.Cause": true,
 	}
 	const secret = "/secret/secret"
 	var fill func(v reflect.Value, field string)

@@ -144,6 +144,9 @@ func (t *textReport) figures(r *analysis.Result) {
 		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", Tracking(r.DependencyTracking)))
 	}
 	t.observed(r.DependencyTracking)
+	if s := AloneInWords(r); s != "" {
+		t.printf("\n%s\n", wrap(s, 80, ""))
+	}
 }
 
 // observed prints what the log itself shows of dependency tracking.

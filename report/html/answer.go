@@ -33,41 +33,17 @@ func groupsInWords(r *analysis.Result) string {
 		if g.Basis == analysis.Bounded {
 			return s + ", which is all that the log proves"
 		}
-		return s + ", " + madeInWords(g.Basis, g.Method)
+		return s + ", " + report.MadeInWords(g.Basis, g.Method)
 	}
 	s := fmt.Sprintf("%s for %s, ", plural(*g.Count, "sync group"), of)
 	if g.Basis == analysis.Bounded {
 		return s + "since the log proves that no two shared one"
 	}
-	s += madeInWords(g.Basis, g.Method)
+	s += report.MadeInWords(g.Basis, g.Method)
 	if g.Low != g.High {
 		s += fmt.Sprintf(", between %s and %s", report.Count(g.Low), report.Count(g.High))
 	}
 	return s
-}
-
-// madeInWords says what a number of groups rests on.
-func madeInWords(b analysis.Basis, m analysis.Method) string {
-	switch {
-	case b == analysis.Exact && m == analysis.CommitID:
-		return "exact by the commit ids that MariaDB writes"
-	case b == analysis.Exact && m == analysis.Traced:
-		return "exact by the binlog syncs that were traced"
-	case b == analysis.Measured && m == analysis.FsyncCount:
-		return "measured by the binlog syncs that were counted"
-	case b == analysis.Estimated && m == analysis.CommitTimestamps:
-		return "estimated from commit timestamps"
-	case b == analysis.Estimated && m == analysis.Arrivals:
-		return "estimated from when they came over the connection"
-	case b == analysis.Estimated && m == analysis.FsyncCount:
-		return "estimated from commit timestamps and the binlog syncs that were counted"
-	case b == analysis.Estimated && m == analysis.CommitID:
-		return "estimated from the commit ids of a damaged log"
-	case m == "":
-		return string(b)
-	default:
-		return fmt.Sprintf("%s by %s", b, m)
-	}
 }
 
 // savedInWords says what the groups saved, or why that is not known.
@@ -154,6 +130,9 @@ func more(r *analysis.Result) []string {
 	var out []string
 	if has(r, "trace-contradicts-log") {
 		out = append(out, "The trace contradicts the log, so nothing is concluded from the two together: this rests on the log alone.")
+	}
+	if s := report.AloneInWords(r); s != "" {
+		out = append(out, s)
 	}
 	incomplete := 0
 	for _, s := range r.Sources {

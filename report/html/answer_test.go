@@ -90,8 +90,10 @@ func TestMore(t *testing.T) {
 	r := traced()
 	r.Warnings = []analysis.Warning{{Code: "trace-contradicts-log"}}
 	r.Sources = append(r.Sources, analysis.Source{}, analysis.Source{})
+	r.Alone = &analysis.Alone{AloneGroups: 6000, Transactions: 6000, Table: "a.<b>", TableTransactions: 6000, Basis: analysis.Exact, Method: analysis.Traced, Cause: analysis.OneSession}
 	want := []string{
 		"The trace contradicts the log, so nothing is concluded from the two together: this rests on the log alone.",
+		"No two of the 6,000 commits shared a sync (exact by the binlog syncs that were traced), and all changed a.<b>. One session made them, which commits one at a time.",
 		"2 of 3 logs are damaged or could not be read to the end: transactions may be missing from every figure.",
 		"The redo log took 2,177 syncs (measured), 63.7 % fewer than the 6,000 that transactions alone would have needed.",
 	}
