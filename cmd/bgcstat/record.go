@@ -474,8 +474,21 @@ func (r *recorder) counters() map[string]int64 {
 			out[row["Variable_name"]] = n
 		}
 	}
+	// MySQL has no counter of binlog syncs; this one has them, and a few opens and
+	// seeks (pfs.cc, end_file_wait). MariaDB's has nothing of the kind.
+	if r.run.Server.Flavor == server.MySQL && r.run.Settings["performance_schema"] == "ON" {
+		rows, err := r.sql.Query(ctx, "SELECT SUM(COUNT_MISC) AS n FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME = 'wait/io/file/sql/binlog'")
+		if err == nil && len(rows) == 1 {
+			if n, err := strconv.ParseInt(rows[0]["n"], 10, 64); err == nil {
+				out[pfsBinlog] = n
+			}
+		}
+	}
 	return out
 }
+
+// pfsBinlog is the name of the counter of the performance schema.
+const pfsBinlog = "file_summary_by_instance.COUNT_MISC of wait/io/file/sql/binlog"
 
 // finish asks the server again, what it had to say at the start.
 func (r *recorder) finish(ctx context.Context, began *analysis.Position) {

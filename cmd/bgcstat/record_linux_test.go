@@ -194,6 +194,52 @@ func TestRecordFaults(t *testing.T) {
 	})
 }
 
+// TestGroupCommit is the classic experiment: the same load by 8 clients and by
+// twice as many, which make twice as many transactions.
+func TestGroupCommit(t *testing.T) {
+	needLoad(t)
+	for _, kind := range []servertest.Kind{servertest.MySQL97, servertest.MariaDB1011} {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := servertest.Start(t, kind, "--sync-binlog=1")
+			s.Exec(t, "CREATE DATABASE sb; CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
+			const each = 250
+			workload := func(clients int, step string) []string {
+				return []string{
+					"sysbench", "../../testdata/workloads/group_commit.lua", "--mysql-socket=" + s.Socket, "--mysql-user=sb",
+					"--mysql-password=" + secret, "--mysql-db=sb", "--rows=1000", "--time=0", "--events-per-client=" + strconv.Itoa(each),
+					"--threads=" + strconv.Itoa(clients), step,
+				}
+			}
+			prepare := workload(1, "prepare")
+			if out, err := exec.Command(prepare[0], prepare[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			dir := t.TempDir()
+			var runs []*recorded
+			for _, clients := range []int{8, 16} {
+				r := record(t, filepath.Join(dir, strconv.Itoa(clients)), nil,
+					append([]string{"-S", s.Socket, "-u", "sb", "--"}, workload(clients, "run")...)...)
+				runs = append(runs, r)
+				g, io := r.result.Groups.Sync, r.result.IO
+				if n := int64(clients * each); r.status != 0 || r.result.Transactions != n || *r.run.Load.Transactions != n || r.run.Read != "files" {
+					t.Errorf("%d clients: status %d, %d transactions in the log read by %s, %d by sysbench; want %d", clients, r.status, r.result.Transactions, r.run.Read, *r.run.Load.Transactions, n)
+				}
+				syncs, counter := io.Syncs["binlog"].Count, r.run.Counters["Binlog_group_commits"]
+				if kind.MySQL() {
+					counter = r.run.Counters[pfsBinlog]
+				}
+				if 100*max(syncs-counter, counter-syncs) > max(syncs, 500) {
+					t.Errorf("%d clients: %d binlog syncs, the server counts %d", clients, syncs, counter)
+				}
+				if off := *g.Count - *io.BinlogSyncsDurable; g.Basis != analysis.Exact || 100*max(off, -off) > *g.Count || r.run.Settings["sync_binlog"] != "1" {
+					t.Errorf("%d clients: %d groups (%s) by %d syncs", clients, *g.Count, g.Basis, *io.BinlogSyncsDurable)
+				}
+			}
+			t.Logf("%v: %.2f s and %.2f s, %d and %d groups", kind, runs[0].run.Seconds, runs[1].run.Seconds, *runs[0].result.Groups.Sync.Count, *runs[1].result.Groups.Sync.Count)
+		})
+	}
+}
+
 // TestRecordFromAfar records a server by nothing but a login.
 func TestRecordFromAfar(t *testing.T) {
 	needLoad(t)
