@@ -36,6 +36,8 @@ const (
 	UnitBytes        = "bytes"
 	UnitShare        = "share" // in [0, 1]
 	UnitTransactions = "transactions"
+	UnitPerGroup     = "transactions per group"
+	UnitPerSync      = "transactions per sync"
 	UnitNumber       = "number"
 )
 
@@ -223,7 +225,7 @@ func groupFigures(r RunResult, take taker) {
 	groups("sync_groups", sync)
 	groups("flush_groups", r.Result.Groups.Flush)
 	if sync != nil {
-		take(OfGroups, "group_size_mean", UnitTransactions, meanSize(sync, r.Result.Transactions))
+		take(OfGroups, "group_size_mean", UnitPerGroup, meanSize(sync, r.Result.Transactions))
 		if s := sync.Size; s != nil {
 			b := membership(sync.Basis)
 			take(OfGroups, "group_size_p95", UnitTransactions, point(float64(s.P95), b))
@@ -253,6 +255,8 @@ func meanSize(g *GroupStats, transactions int64) *amount {
 		return between(&g.Size.Mean, min(g.Size.Mean, members/float64(g.High)), max(g.Size.Mean, members/float64(g.Low)), g.Basis)
 	case g.Size != nil:
 		return point(g.Size.Mean, g.Basis)
+	case g.Low > 0 && g.Low == g.High:
+		return point(float64(transactions)/float64(g.Low), g.Basis)
 	case g.Low > 0:
 		return between(nil, float64(transactions)/float64(g.High), float64(transactions)/float64(g.Low), g.Basis)
 	default:
@@ -296,7 +300,7 @@ func syncFigures(r RunResult, take taker) {
 	if len(io.Syncs) > 0 {
 		take(OfSyncs, "all_syncs", UnitNumber, counted(all, basis))
 	}
-	take(OfSyncs, "transactions_per_binlog_sync", UnitTransactions, optional(io.TransactionsPerBinlogSync, Measured))
+	take(OfSyncs, "transactions_per_binlog_sync", UnitPerSync, optional(io.TransactionsPerBinlogSync, Measured))
 	if l := io.Syncs["binlog"].Latency; l != nil {
 		take(OfSyncs, "binlog_sync_latency_p50", UnitSeconds, optional(l.P50, Measured))
 		take(OfSyncs, "binlog_sync_latency_p99", UnitSeconds, optional(l.P99, Measured))
