@@ -10,11 +10,13 @@ import (
 )
 
 // JSON writes r as one indented object: the JSON contract.
-func JSON(w io.Writer, r *analysis.Result) error {
+func JSON(w io.Writer, r *analysis.Result) error { return writeJSON(w, r) }
+
+func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	return enc.Encode(v)
 }
 
 // CSV writes the rates of r, a header line and one row a bucket.

@@ -20,9 +20,16 @@ import (
 // Parts of r that hold no names are shared with the copy. In what others wrote
 // (errors, and why a source was refused) names are found by their form, so read
 // that before you send it.
-func Redact(r *analysis.Result) *analysis.Result {
+func Redact(r *analysis.Result) *analysis.Result { return newRedactor(r).result(r) }
+
+func newRedactor(results ...*analysis.Result) *redactor {
 	d := &redactor{short: map[string]string{}, counts: map[string]int{}}
-	d.learn(r)
+	d.learn(results)
+	return d
+}
+
+// result redacts one of the results that the redactor is made for.
+func (d *redactor) result(r *analysis.Result) *analysis.Result {
 	out := *r
 	out.Sources = slices.Clone(r.Sources)
 	for i := range out.Sources {
@@ -214,7 +221,7 @@ const (
 )
 
 // learn makes known what can be looked up in texts.
-func (d *redactor) learn(r *analysis.Result) {
+func (d *redactor) learn(results []*analysis.Result) {
 	d.hosts, d.files = map[string]bool{}, map[string]bool{}
 	var names []string
 	add := func(to map[string]bool, name string) {
@@ -223,14 +230,16 @@ func (d *redactor) learn(r *analysis.Result) {
 			names = append(names, name)
 		}
 	}
-	for _, s := range r.Sources {
-		base := s.File[strings.LastIndexByte(s.File, '/')+1:]
-		add(d.files, s.File)
-		add(d.files, base)
-		add(d.files, strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"))
-	}
-	if r.IO != nil {
-		add(d.hosts, r.IO.Settings["hostname"])
+	for _, r := range results {
+		for _, s := range r.Sources {
+			base := s.File[strings.LastIndexByte(s.File, '/')+1:]
+			add(d.files, s.File)
+			add(d.files, base)
+			add(d.files, strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst"))
+		}
+		if r.IO != nil {
+			add(d.hosts, r.IO.Settings["hostname"])
+		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return len(b) - len(a) }) // the longest that fits
 	var forms []string

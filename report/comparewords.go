@@ -1,0 +1,231 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"bgcstat/analysis"
+)
+
+// figureNames are how figures of a comparison are called; the others are called
+// as in the JSON.
+var figureNames = map[string]string{
+	"elapsed":                      "elapsed time",
+	"tps":                          "transactions/s",
+	"bytes":                        "binlog written",
+	"other_sessions":               "of other sessions",
+	"load_transactions":            "transactions",
+	"load_tps":                     "transactions/s",
+	"load_latency_avg":             "latency, mean",
+	"load_errors":                  "errors",
+	"sync_groups":                  "sync groups",
+	"flush_groups":                 "flush groups",
+	"group_size_mean":              "group size, mean",
+	"group_size_p95":               "group size, p95",
+	"group_size_max":               "group size, max",
+	"alone_share":                  "committed alone",
+	"fsyncs_saved":                 "fsyncs saved",
+	"fsyncs_saved_share":           "share saved",
+	"binlog_syncs":                 "binlog syncs",
+	"redo_syncs":                   "redo syncs",
+	"all_syncs":                    "all syncs",
+	"transactions_per_binlog_sync": "per binlog sync",
+	"binlog_sync_latency_p50":      "sync latency, p50",
+	"binlog_sync_latency_p99":      "sync latency, p99",
+	"device_flushes":               "device flushes",
+}
+
+// FigureName is what a figure of a comparison is called in its section.
+func FigureName(f *analysis.ComparedFigure) string {
+	if rank, ok := strings.CutPrefix(f.Name, "load_latency_"); ok && rank != "avg" {
+		return "latency, " + rank
+	}
+	if name := figureNames[f.Name]; name != "" && f.Section != analysis.OfCounters {
+		return name
+	}
+	return f.Name
+}
+
+// Measure writes a number of a unit of a comparison, in full up to ten million.
+func Measure(v float64, unit string) string {
+	if !Finite(v) {
+		return "?"
+	}
+	switch unit {
+	case analysis.UnitSeconds:
+		return Short(v)
+	case analysis.UnitMilliseconds:
+		return Short(v / 1e3)
+	case analysis.UnitBytes:
+		return Bytes(round(v))
+	case analysis.UnitShare:
+		return Percent(v)
+	case analysis.UnitPerSecond:
+		return number(v) + "/s"
+	case analysis.UnitPerGroup, analysis.UnitPerSync:
+		if math.Abs(v) < 10 {
+			return fmt.Sprintf("%.2f", v)
+		}
+		return number(v)
+	default:
+		return number(v)
+	}
+}
+
+// number writes whole numbers as they are, others with three digits at least.
+func number(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 1e7:
+		return millions(v)
+	case v == math.Trunc(v) || a >= 100:
+		return Count(round(v))
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.2f", v)
+	}
+}
+
+func millions(v float64) string {
+	for _, u := range []struct {
+		of   float64
+		name string
+	}{{1e15, "e15"}, {1e12, "e12"}, {1e9, "G"}} {
+		if math.Abs(v) >= u.of {
+			return fmt.Sprintf("%.4g %s", v/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%.4g M", v/1e6)
+}
+
+// round is the nearest whole number that an int64 holds.
+func round(v float64) int64 {
+	return int64(math.Round(min(9e18, max(-9e18, v))))
+}
+
+// Span writes a range or an interval; high is nil where there is no upper limit.
+func Span(low, high *float64, unit string) string {
+	switch {
+	case low == nil:
+		return ""
+	case high == nil:
+		return "≥ " + Measure(*low, unit)
+	}
+	from, to := Measure(*low, unit), Measure(*high, unit)
+	if i := strings.LastIndexAny(to, " /"); i >= 0 { // the unit once where it is the same
+		from = strings.TrimSuffix(from, to[i:])
+	}
+	return from + "-" + to
+}
+
+// Change writes how a value relates to that of the first column: as a share of
+// it, or, of a share, in points.
+func Change(v *analysis.ColumnValue, unit string) string {
+	if v == nil || v.Change == nil {
+		return ""
+	}
+	of := 100 * *v.Change
+	if unit == analysis.UnitShare {
+		if math.Abs(of) < 0.05 {
+			return "0.0 pts"
+		}
+		return fmt.Sprintf("%+.1f pts", of)
+	}
+	switch {
+	case math.Abs(of) < 0.05:
+		return "0.0 %"
+	case math.Abs(of) < 9.95:
+		return fmt.Sprintf("%+.1f %%", of)
+	case math.Abs(of) < 1e5:
+		s := Count(round(of)) + " %"
+		if of > 0 {
+			s = "+" + s
+		}
+		return s
+	default:
+		return fmt.Sprintf("×%.3g", *v.Change+1)
+	}
+}
+
+// ChangeInWords is Change with what can be said of the difference: "none" where
+// the columns overlap, and a question mark where repeats do not settle it.
+func ChangeInWords(v *analysis.ColumnValue, unit string, repeats bool) string {
+	change := Change(v, unit)
+	switch {
+	case v == nil:
+		return ""
+	case v.Difference == analysis.NoDifference && v.Change != nil && *v.Change == 0:
+		return "none"
+	case v.Difference == analysis.NoDifference && change == "":
+		return "none"
+	case v.Difference == analysis.NoDifference:
+		return "none (" + change + ")"
+	case change == "":
+		return string(v.Difference)
+	case v.Difference == analysis.Unproven && repeats:
+		return change + " ?"
+	default:
+		return change
+	}
+}
+
+// BasisOf names what the values of a figure rest on, once where it is the same
+// and else with the letters of columns, the firmest first.
+func BasisOf(f *analysis.ComparedFigure) []string {
+	columns := map[analysis.Basis][]string{}
+	for i, v := range f.Values {
+		if v != nil {
+			columns[v.Basis] = append(columns[v.Basis], Letter(i))
+		}
+	}
+	var out []string
+	for _, b := range []analysis.Basis{analysis.Exact, analysis.Measured, analysis.Estimated, analysis.Bounded} {
+		switch {
+		case columns[b] == nil:
+		case len(columns) == 1:
+			out = append(out, string(b))
+		default:
+			out = append(out, string(b)+" "+strings.Join(columns[b], " "))
+		}
+	}
+	return out
+}
+
+// summarized are the figures that answer what a load costs, the first known of
+// each.
+var summarized = []struct {
+	names []string
+	word  string
+}{
+	{[]string{"elapsed"}, "time"},
+	{[]string{"transactions", "load_transactions"}, "transactions"},
+	{[]string{"tps", "load_tps"}, "transactions/s"},
+	{[]string{"load_latency_avg"}, "latency"},
+	{[]string{"sync_groups"}, "sync groups"},
+	{[]string{"binlog_syncs"}, "binlog syncs"},
+	{[]string{"redo_syncs"}, "redo syncs"},
+	{[]string{"all_syncs"}, "all syncs"},
+	{[]string{"group_size_mean"}, "mean group size"},
+}
+
+// Headline is the answer of a comparison for a column that is not the first:
+// "time +20 %, transactions +100 %".
+func Headline(c *analysis.Comparison, column int) string {
+	var parts []string
+	for _, s := range summarized {
+		for _, name := range s.names {
+			i := slices.IndexFunc(c.Figures, func(f analysis.ComparedFigure) bool { return f.Name == name && f.Section != analysis.OfCounters })
+			if i < 0 || c.Figures[i].Values[column] == nil || c.Figures[i].Values[column].Difference == "" {
+				continue
+			}
+			parts = append(parts, s.word+" "+ChangeInWords(c.Figures[i].Values[column], c.Figures[i].Unit, c.Repeats()))
+			break
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing that both know"
+	}
+	return strings.Join(parts, ", ")
+}
