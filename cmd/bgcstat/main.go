@@ -50,7 +50,7 @@ how far those figures can be trusted.
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("unknown command %q", args[0]).hint("the commands are analyze, dump, sample, watch, record and report; see bgcstat --help")
+				return usageError("unknown command %q", args[0]).hint("the commands are analyze, dump, sample, watch, record, report and compare; see bgcstat --help")
 			}
 			return usageError("no command").hint("see bgcstat --help")
 		},
@@ -67,7 +67,7 @@ how far those figures can be trusted.
 		}
 		return usageError("%v", err).hint("see " + cmd.CommandPath() + " --help")
 	})
-	root.AddCommand(analyzeCommand(ui), dumpCommand(ui), sampleCommand(ui), watchCommand(ui), recordCommand(ui), reportCommand(ui))
+	root.AddCommand(analyzeCommand(ui), dumpCommand(ui), sampleCommand(ui), watchCommand(ui), recordCommand(ui), reportCommand(ui), compareCommand(ui))
 
 	root.SetArgs(gluedPassword(root, args))
 	err := root.Execute()

@@ -28,14 +28,21 @@ type pageOptions struct {
 
 	plotFormat string
 	width      int
+
+	all []string // names of the plots that there are
 }
 
-func (o *pageOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVarP(&o.out, "out", "o", "", "also write report.html (one page with everything, to read or to send), report.json and the plots into this `directory`")
-	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plot.Names(), ",")+" (default all)")
-	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside report.html are always PNG")
+func (o *pageOptions) addFlags(f *pflag.FlagSet) { o.addFlagsOf(f, "report", plot.Names()) }
+
+// addFlagsOf adds the flags of a page that is called page.html and has these
+// plots.
+func (o *pageOptions) addFlagsOf(f *pflag.FlagSet, page string, plots []string) {
+	o.all = plots
+	f.StringVarP(&o.out, "out", "o", "", "also write "+page+".html (one page with everything, to read or to send), "+page+".json and the plots into this `directory`")
+	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plots, ",")+" (default all)")
+	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside "+page+".html are always PNG")
 	f.IntVar(&o.width, "width", plot.DefaultWidth, "width of the plots in `pixels`")
-	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for report.html on a screen is what the reader's device prefers, and else light")
+	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for "+page+".html on a screen is what the reader's device prefers, and else light")
 	f.BoolVar(&o.redact, "redact", false, "replace the names of databases, tables, users, hosts, directories and unusual files, and UUIDs, by short ones (db1.t3, host1), for a report that you send")
 }
 
@@ -58,14 +65,13 @@ func (o *pageOptions) check(f *pflag.FlagSet) error {
 	if o.width < plot.MinWidth || o.width > plot.MaxWidth {
 		return usageError("--width is %d, want %d to %d", o.width, plot.MinWidth, plot.MaxWidth)
 	}
-	names := plot.Names()
 	for _, name := range o.plots {
-		if !slices.Contains(names, name) {
-			return usageError("--plots has %q, want of %s", name, strings.Join(names, ", "))
+		if !slices.Contains(o.all, name) {
+			return usageError("--plots has %q, want of %s", name, strings.Join(o.all, ", "))
 		}
 	}
 	if !f.Changed("plots") {
-		o.plots = names
+		o.plots = o.all
 	}
 	return nil
 }
@@ -88,10 +94,32 @@ func (o *pageOptions) write(u *ui, r *analysis.Result, dir string) error {
 
 // writePage is write, of a run where that is not nil.
 func (o *pageOptions) writePage(u *ui, r *analysis.Result, run *analysis.Run, dir string) error {
+	figures, absent := plot.Figures(r)
+	return o.fill(u, dir, page{
+		name: "report", figures: figures, absent: absent,
+		html: func(w io.Writer, images []html.Image, absent []html.Absent, options html.Options) error {
+			options.Run = run
+			return html.Write(w, r, images, absent, options)
+		},
+		json: func(w io.Writer) error { return report.JSON(w, r) },
+	})
+}
+
+// page is what goes into an output directory.
+type page struct {
+	name    string
+	figures []plot.Figure
+	absent  []plot.Absent
+	html    func(w io.Writer, images []html.Image, absent []html.Absent, options html.Options) error
+	json    func(w io.Writer) error
+}
+
+// fill writes the page, its plots and its JSON into a directory.
+func (o *pageOptions) fill(u *ui, dir string, p page) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	figures, absent := o.figures(r)
+	figures, absent := o.chosen(p)
 	plots, err := o.draw(figures)
 	if err != nil {
 		return err
@@ -112,12 +140,12 @@ func (o *pageOptions) writePage(u *ui, r *analysis.Result, run *analysis.Run, di
 		names = append(names, name)
 		return nil
 	}
-	if err := file("report.html", func(w io.Writer) error {
-		return html.Write(w, r, images, absent, html.Options{Version: version(), Theme: html.Theme(o.theme), Run: run})
+	if err := file(p.name+".html", func(w io.Writer) error {
+		return p.html(w, images, absent, html.Options{Version: version(), Theme: html.Theme(o.theme)})
 	}); err != nil {
 		return err
 	}
-	if err := file("report.json", func(w io.Writer) error { return report.JSON(w, r) }); err != nil {
+	if err := file(p.name+".json", p.json); err != nil {
 		return err
 	}
 	for i := range plots {
@@ -144,16 +172,15 @@ func (o *pageOptions) drawing() plot.Options {
 	return out
 }
 
-// figures gives the plots that were asked for, as far as the result carries
+// chosen gives the plots that were asked for, as far as there are data for
 // them.
-func (o *pageOptions) figures(r *analysis.Result) (figures []plot.Figure, absent []html.Absent) {
-	all, without := plot.Figures(r)
-	for _, f := range all {
+func (o *pageOptions) chosen(p page) (figures []plot.Figure, absent []html.Absent) {
+	for _, f := range p.figures {
 		if slices.Contains(o.plots, f.Name) {
 			figures = append(figures, f)
 		}
 	}
-	for _, a := range without {
+	for _, a := range p.absent {
 		if slices.Contains(o.plots, a.Name) {
 			absent = append(absent, html.Absent(a))
 		}

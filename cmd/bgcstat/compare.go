@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bgcstat/analysis"
+	"bgcstat/report"
+)
+
+type compareOptions struct {
+	pageOptions
+	format string
+}
+
+func (o *compareOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.format, "format", "text", "print the comparison as `text`, json, or csv (one row for each figure)")
+	o.addFlagsOf(f, "compare", nil)
+}
+
+func compareCommand(u *ui) *cobra.Command {
+	o := &compareOptions{}
+	cmd := &cobra.Command{
+		Use:   "compare [flags] RUN RUN...",
+		Short: "Set recorded runs side by side",
+		Long: `Sets runs side by side: time, transactions, latency, commit groups, syncs, and
+what of settings and loads differs. The first run is what the others are
+compared with.
+
+RUN is a directory that bgcstat record wrote; its run.json and report.json are
+read. Runs with the same --label are repeats: they share a column with their
+median and range, and a difference whose ranges overlap is none.
+
+Exit status:
+  0  done
+  1  nothing could be compared: a directory holds no run
+  2  wrong usage: unknown flag, fewer than two runs, the same run twice
+  3  compared, but a run is incomplete`,
+		Example: `  bgcstat compare run-8 run-16
+  bgcstat compare --out report --redact run-8 run-16
+  bgcstat compare --format csv before-1 before-2 before-3 after-1 after-2 after-3`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains([]string{"text", "json", "csv"}, o.format) {
+				return usageError("--format is %q, want text, json or csv", o.format)
+			}
+			if len(args) < 2 {
+				return usageError("%d runs given, want two or more", len(args)).hint("a run is a directory that bgcstat record --out RUN wrote")
+			}
+			if err := o.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return o.run(u, args)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *compareOptions) run(u *ui, dirs []string) error {
+	runs, err := readRuns(dirs)
+	if err != nil {
+		return err
+	}
+	if err := o.makeDir(); err != nil {
+		return err
+	}
+	if o.redact {
+		runs = report.RedactRuns(runs)
+	}
+	c := analysis.Compare(runs)
+	switch o.format {
+	case "json":
+		err = report.CompareJSON(u.stdout, c)
+	case "csv":
+		err = report.CompareCSV(u.stdout, c)
+	default:
+		err = report.CompareText(u.stdout, c)
+	}
+	if err != nil {
+		return err
+	}
+	if !c.Complete() {
+		return &exitError{status: statusDamaged}
+	}
+	return nil
+}
+
+// readRuns reads run directories, each of which may be given once.
+func readRuns(dirs []string) ([]analysis.RunResult, error) {
+	runs := make([]analysis.RunResult, len(dirs))
+	infos := make([]fs.FileInfo, len(dirs))
+	for i, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return nil, err
+		}
+		for j, before := range infos[:i] {
+			if os.SameFile(before, info) {
+				return nil, usageError("%s and %s are the same run", dirs[j], dir)
+			}
+		}
+		infos[i] = info
+		run := analysis.RunResult{Dir: filepath.Clean(dir), Run: &analysis.Run{}, Result: &analysis.Result{}}
+		if !info.IsDir() {
+			return nil, noRun(dir, "it is no directory")
+		}
+		if err := readRunFile(dir, "run.json", run.Run, &run.Run.SchemaVersion); err != nil {
+			return nil, err
+		}
+		if err := readRunFile(dir, "report.json", run.Result, &run.Result.SchemaVersion); err != nil {
+			return nil, err
+		}
+		runs[i] = run
+	}
+	return runs, nil
+}
+
+// readRunFile reads one of the JSON files of a run directory into v, whose
+// schema version is at version.
+func readRunFile(dir, name string, v any, version *int) error {
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return noRun(dir, "it has no "+name)
+	}
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(b, v)
+	if *version > analysis.SchemaVersion { // of which anything may be of another type
+		return fmt.Errorf("%s: schema version is %d, this bgcstat reads %d: it was written by a later one", path, *version, analysis.SchemaVersion)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if *version < 1 {
+		return fmt.Errorf("%s: no schema version: not a file of bgcstat record", path)
+	}
+	return nil
+}
+
+func noRun(dir, why string) error {
+	e := &exitError{status: statusNothing, err: fmt.Errorf("%s: no run: %s", dir, why)}
+	return e.hint("bgcstat record --out RUN -- COMMAND writes a run directory")
+}
