@@ -10,7 +10,13 @@
 //	transactions  how large transactions are, and how long they took
 //	tables        the changes of each table
 //
-// Figures says what is to be seen, as plain values: words, axes, ticks, and
+// and a comparison of runs into others:
+//
+//	compare-change      how much each figure of each run is more or less than the first's
+//	compare-timeline    transactions and binlog syncs per second since the start of each
+//	compare-group-size  the transactions by the size of their group
+//
+// Figures and Compare say what is to be seen, as plain values: words, axes, ticks, and
 // the bars and points in the units of their axes. Write only draws that. So
 // tests compare values, and hardly any pixels.
 //
