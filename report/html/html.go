@@ -67,13 +67,49 @@ var (
 	//go:embed dark.css
 	darkText string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"printable": printable, "sentences": sentences}).Parse(pageText))
+	//go:embed parts.html
+	partsText string
+	//go:embed compare.html
+	compareText string
+
+	pageTemplate    = parse(pageText)
+	compareTemplate = parse(compareText)
 )
+
+// parse makes the template of a page, to which the parts that all pages share
+// are known.
+func parse(text string) *template.Template {
+	t := template.New("page").Funcs(template.FuncMap{"printable": printable, "sentences": sentences})
+	return template.Must(template.Must(t.Parse(partsText)).Parse(text))
+}
 
 // Write writes the page of r with these plots. It fails where a plot is no PNG,
 // the theme is unknown or w fails; nothing is written unless w fails.
 func Write(w io.Writer, r *analysis.Result, figures []Image, absent []Absent, o Options) error {
 	p := newPage(r)
+	if err := p.frame.fill(figures, absent, o); err != nil {
+		return err
+	}
+	return execute(w, pageTemplate, p)
+}
+
+// frame is what every page has around its own.
+type frame struct {
+	Style    template.CSS
+	Version  string
+	Title    string
+	Answer   string   // one sentence
+	More     []string // sentences that go with it
+	Key      []figure
+	Warnings []warning
+	Pictures []picture
+	Absent   []Absent
+
+	WarningsInWords string
+}
+
+// fill takes what the result does not say.
+func (p *frame) fill(figures []Image, absent []Absent, o Options) error {
 	p.Absent, p.Version = absent, o.Version
 	if o.Run != nil {
 		p.Tables = append([]*table{runTable(o.Run, r)}, p.Tables...)
@@ -103,11 +139,16 @@ func Write(w io.Writer, r *analysis.Result, figures []Image, absent []Absent, o 
 		}
 		p.Pictures = append(p.Pictures, pic)
 	}
+	return nil
+}
+
+// execute writes the page as a whole, or nothing where it fails.
+func execute(w io.Writer, t *template.Template, p any) error {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
+	if err := t.Execute(&b, p); err != nil {
 		return err
 	}
-	_, err = w.Write(b.Bytes())
+	_, err := w.Write(b.Bytes())
 	return err
 }
 

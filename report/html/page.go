@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"html/template"
 	"path"
 	"slices"
 	"strings"
@@ -13,22 +12,12 @@ import (
 
 // page is what the template shows.
 type page struct {
-	Style    template.CSS
-	Version  string
-	Title    string
-	Answer   string   // one sentence
-	More     []string // sentences that go with it
-	Key      []figure
+	frame
 	Coverage []fact
 	Basis    *table
-	Warnings []warning
-	Pictures []picture
-	Absent   []Absent
 	Tables   []*table
 	Settings []*table
 	Made     []passage
-
-	WarningsInWords string
 }
 
 // figure is a number that stands out, and what it rests on.
@@ -142,13 +131,9 @@ func (t *table) Narrow() bool {
 
 func newPage(r *analysis.Result) *page {
 	p := &page{
-		Title:    title(r.Sources),
-		Answer:   answer(r),
-		More:     more(r),
-		Key:      key(r),
+		frame:    frame{Title: title(r.Sources), Answer: answer(r), More: more(r), Key: key(r), Warnings: warnings(r)},
 		Coverage: coverage(r),
 		Basis:    basisTable(r),
-		Warnings: warnings(r),
 		Tables:   tables(r),
 		Settings: settings(r),
 		Made:     made(r),

@@ -239,18 +239,23 @@ var order = map[weight][]string{
 		"clock-impossible", "clock-restarts", "equal-commit-times", "clock-gaps",
 		// What was counted is not all, or not under these settings.
 		"trace-lost-events", "trace-gaps", "trace-restarts", "trace-setting-changed", "sync-binlog-differs", "syncs-unlike-commit-ids",
+		// Runs that are not whole, or not of the same.
+		"compare-command-failed", "compare-incomplete", "compare-damaged-log", "compare-settings", "compare-load",
+		"compare-repeats-differ", "compare-setting-changed",
 	},
 	doubt: {
 		"no-clock", "no-commit-times", "sessions-show-nothing", "weak-timestamps", "delayed-syncs", "clock-stepped-back",
 		"thread-ids-contradict", "group-replication", "syncs-cover-groups", "trace-loose-intervals", "trace-by-clock",
 		"sizes-unknown", "sizes-fitted", "few-transactions", "long-pauses", "header-times", "trace-clock-stepped",
 		"sync-binlog-unknown", "sync-binlog-many",
+		"compare-bases", "compare-sync-sources", "compare-other-sessions", "compare-missing", "compare-single-runs", "compare-few-repeats",
 	},
 	note: {
 		"no-transactions",
 		// The popular recipe is wrong here, which takes nothing from the figures.
 		"last-committed-refuted", "last-committed-off", "last-committed-seconds-apart", "last-committed-uncounted",
 		"trace-covers-part", "filtered", "relay-log", "replica-binlog", "clock-midway", "open-log", "writeset-parents", "serialization-points",
+		"compare-one-column",
 	},
 }
 
