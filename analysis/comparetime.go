@@ -38,6 +38,9 @@ func newTimeline(r RunResult) *Timeline {
 			from, start = FromFirst, rates.Series[0].Start
 		}
 		t.Transactions = &RunRates{From: from, Basis: Exact, BucketSeconds: rates.BucketSeconds}
+		if !complete(r) {
+			t.Transactions.Basis = Bounded // there may be more
+		}
 		for _, b := range rates.Series {
 			t.Transactions.Series = append(t.Transactions.Series, RunBucket{b.Start.Sub(start.Time).Seconds(), b.Transactions})
 		}

@@ -193,35 +193,52 @@ func BasisOf(f *analysis.ComparedFigure) []string {
 	return out
 }
 
-// summarized are the figures that answer what a load costs, the first known of
-// each.
-var summarized = []struct {
-	names []string
-	word  string
-}{
-	{[]string{"elapsed"}, "time"},
-	{[]string{"transactions", "load_transactions"}, "transactions"},
-	{[]string{"tps", "load_tps"}, "transactions/s"},
-	{[]string{"load_latency_avg"}, "latency"},
-	{[]string{"sync_groups"}, "sync groups"},
-	{[]string{"binlog_syncs"}, "binlog syncs"},
-	{[]string{"redo_syncs"}, "redo syncs"},
-	{[]string{"all_syncs"}, "all syncs"},
-	{[]string{"group_size_mean"}, "mean group size"},
+// KeyFigure is one of the figures that answer what a load costs.
+type KeyFigure struct {
+	Word string
+	*analysis.ComparedFigure
 }
+
+// KeyFigures are those that are known of the first column and of another one.
+// What the log tells goes before what a load generator says of the same.
+func KeyFigures(c *analysis.Comparison) []KeyFigure {
+	var out []KeyFigure
+	for _, k := range []struct {
+		word  string
+		names []string
+	}{
+		{"time", []string{"elapsed"}},
+		{"transactions", []string{"transactions", "load_transactions"}},
+		{"transactions/s", []string{"tps", "load_tps"}},
+		{"latency", []string{"load_latency_avg"}},
+		{"sync groups", []string{"sync_groups"}},
+		{"binlog syncs", []string{"binlog_syncs"}},
+		{"redo syncs", []string{"redo_syncs"}},
+		{"all syncs", []string{"all_syncs"}},
+		{"mean group size", []string{"group_size_mean"}},
+	} {
+		for _, name := range k.names {
+			i := slices.IndexFunc(c.Figures, func(f analysis.ComparedFigure) bool {
+				return f.Name == name && f.Section != analysis.OfCounters && slices.ContainsFunc(f.Values, compared)
+			})
+			if i >= 0 {
+				out = append(out, KeyFigure{k.word, &c.Figures[i]})
+				break
+			}
+		}
+	}
+	return out
+}
+
+func compared(v *analysis.ColumnValue) bool { return v != nil && v.Difference != "" }
 
 // Headline is the answer of a comparison for a column that is not the first:
 // "time +20 %, transactions +100 %".
 func Headline(c *analysis.Comparison, column int) string {
 	var parts []string
-	for _, s := range summarized {
-		for _, name := range s.names {
-			i := slices.IndexFunc(c.Figures, func(f analysis.ComparedFigure) bool { return f.Name == name && f.Section != analysis.OfCounters })
-			if i < 0 || c.Figures[i].Values[column] == nil || c.Figures[i].Values[column].Difference == "" {
-				continue
-			}
-			parts = append(parts, s.word+" "+ChangeInWords(c.Figures[i].Values[column], c.Figures[i].Unit, c.Repeats()))
-			break
+	for _, k := range KeyFigures(c) {
+		if v := k.Values[column]; compared(v) {
+			parts = append(parts, k.Word+" "+ChangeInWords(v, k.Unit, c.Repeats()))
 		}
 	}
 	if len(parts) == 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"bgcstat/analysis"
 	"bgcstat/report"
+	"bgcstat/report/html"
+	"bgcstat/report/plot"
 )
 
 type compareOptions struct {
@@ -23,7 +26,7 @@ type compareOptions struct {
 
 func (o *compareOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", "text", "print the comparison as `text`, json, or csv (one row for each figure)")
-	o.addFlagsOf(f, "compare", nil)
+	o.addFlagsOf(f, "compare", plot.CompareNames())
 }
 
 func compareCommand(u *ui) *cobra.Command {
@@ -87,10 +90,27 @@ func (o *compareOptions) run(u *ui, dirs []string) error {
 	if err != nil {
 		return err
 	}
+	if o.out != "" {
+		if err := o.writeComparison(u, c); err != nil {
+			return err
+		}
+	}
 	if !c.Complete() {
 		return &exitError{status: statusDamaged}
 	}
 	return nil
+}
+
+// writeComparison fills the output directory.
+func (o *compareOptions) writeComparison(u *ui, c *analysis.Comparison) error {
+	figures, absent := plot.Compare(c)
+	return o.writePage(u, o.out, page{
+		name: "compare", figures: figures, absent: absent,
+		html: func(w io.Writer, images []html.Image, absent []html.Absent, options html.Options) error {
+			return html.WriteComparison(w, c, images, absent, options)
+		},
+		json: func(w io.Writer) error { return report.CompareJSON(w, c) },
+	})
 }
 
 // readRuns reads run directories, each of which may be given once.

@@ -43,7 +43,8 @@ how far those figures can be trusted.
 ` + statusHelp,
 		Example: `  bgcstat analyze --out report /var/lib/mysql/binlog.000042
   bgcstat analyze --format json binlog.index | jq .groups.sync
-  bgcstat dump --format csv binlog.000042`,
+  bgcstat dump --format csv binlog.000042
+  bgcstat compare run-8 run-16`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -76,6 +77,14 @@ func pages(t *testing.T) map[string]string {
 	if err := work.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	for name, c := range comparisons(t) {
+		dir := filepath.Join(out, name)
+		files[name] = filepath.Join(dir, "compare.html")
+		o := &compareOptions{pageOptions: pageOptions{out: dir, plots: plot.CompareNames(), theme: "auto", plotFormat: "png", width: plot.DefaultWidth}}
+		if err := o.writeComparison(quiet, c); err != nil {
+			t.Fatal(err)
+		}
+	}
 	files["hostile"] = filepath.Join(out, "hostile.html")
 	r := hostile()
 	figures, absent := plot.Figures(r)
@@ -123,6 +132,33 @@ func sharedLogs(t *testing.T) map[string]string {
 		}
 	}
 	return logs
+}
+
+// comparisons are those that the reports are tested with, and one whose names
+// mean harm.
+func comparisons(t *testing.T) map[string]*analysis.Comparison {
+	t.Helper()
+	all := map[string]*analysis.Comparison{}
+	for name, file := range map[string]string{"compare": "compare", "compare-repeats": "compare-repeats", "compare-several": "compare-several", "compare-hostile": "compare-several"} {
+		b, err := os.ReadFile("../../report/testdata/" + file + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &analysis.Comparison{}
+		if err := json.Unmarshal(b, c); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = c
+	}
+	c := all["compare-hostile"]
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		r.Name, r.Command, r.Version, r.Exit.Signal, r.Codes = harm, []string{harm}, harm, harm, []string{harm}
+		c.Columns[i].Name = harm
+	}
+	c.Settings[0].Name, c.Settings[0].Values[0], c.Warnings[0].Message = harm, new(harm), harm
+	c.Figures[len(c.Figures)-1].Name = harm
+	return all
 }
 
 // harm is what a name may be at its worst.
