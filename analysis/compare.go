@@ -34,15 +34,15 @@ type Comparison struct {
 type ComparedRun struct {
 	Name    string   `json:"name"` // its directory
 	Label   string   `json:"label,omitempty"`
-	Column  int      `json:"column"`  // index of the one that it is in
-	Command []string `json:"command"` // without passwords
+	Column  int      `json:"column"` // index of the one that it is in
+	Command []string `json:"command"`
 	Start   Time     `json:"start"`
 	Seconds float64  `json:"seconds"`
 	Exit    Exit     `json:"exit"`
 	Flavor  string   `json:"flavor"`
 	Version string   `json:"version"` // of the server
 	// Complete says that the server's log was read to the position where it was
-	// when the command ended.
+	// when the command ended, and that nothing else is missing.
 	Complete bool      `json:"complete"`
 	Timeline *Timeline `json:"timeline,omitempty"`
 	// Codes are those of the warnings that the run's own report has, each once.
@@ -94,10 +94,10 @@ func (c *Comparison) group(runs []RunResult) {
 		}
 		c.Columns[at].Runs = append(c.Columns[at].Runs, i)
 		run := ComparedRun{
-			Name: r.Dir, Label: r.Run.Label, Column: at, Command: withoutPasswords(r.Run.Command),
+			Name: r.Dir, Label: r.Run.Label, Column: at, Command: slices.Clone(r.Run.Command),
 			Start: r.Run.Start, Seconds: r.Run.Seconds, Exit: r.Run.Exit,
 			Flavor: r.Run.Server.Flavor, Version: r.Run.Server.Version,
-			Complete: complete(r), Timeline: newTimeline(r),
+			Complete: wholeLog(r) && len(r.Run.Missing) == 0, Timeline: newTimeline(r),
 		}
 		for _, w := range r.Result.Warnings {
 			if !slices.Contains(run.Codes, w.Code) {
@@ -141,8 +141,8 @@ func (col *Column) pool(runs []RunResult) {
 	slices.SortFunc(col.Sizes, func(a, b HistogramBin) int { return cmp.Compare(a.Size, b.Size) })
 }
 
-// complete reports whether all of the run's log was read.
-func complete(r RunResult) bool {
+// wholeLog reports whether all of the run's log was read.
+func wholeLog(r RunResult) bool {
 	return r.Run.To != nil && r.Run.Read != "" && !hasDamage(r.Result)
 }
 

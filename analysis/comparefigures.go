@@ -38,6 +38,7 @@ const (
 	UnitTransactions = "transactions"
 	UnitPerGroup     = "transactions per group"
 	UnitPerSync      = "transactions per sync"
+	UnitCPUs         = "CPUs" // seconds per second
 	UnitNumber       = "number"
 )
 
@@ -169,6 +170,7 @@ var figureOrder = []string{
 	"load_transactions", "load_tps", "load_latency_avg", "load_errors",
 	"sync_groups", "flush_groups", "group_size_mean", "group_size_p95", "group_size_max", "alone_share", "fsyncs_saved", "fsyncs_saved_share",
 	"binlog_syncs", "redo_syncs", "all_syncs", "transactions_per_binlog_sync", "binlog_sync_latency_p50", "binlog_sync_latency_p99", "device_flushes",
+	"cpu_user", "cpu_system", "cpu_iowait", "cpu_idle", "cpu_steal", "server_cpu_user", "server_cpu_system",
 }
 
 type taker func(section, name, unit string, a *amount)
@@ -176,7 +178,7 @@ type taker func(section, name, unit string, a *amount)
 func runFigures(r RunResult, take taker) {
 	take(OfRun, "elapsed", UnitSeconds, point(r.Run.Seconds, Measured))
 	n, bytes := float64(r.Result.Transactions), float64(r.Result.Bytes)
-	all := complete(r)
+	all := wholeLog(r)
 	counted := func(v float64, b Basis) *amount {
 		if !all {
 			return between(&v, v, math.Inf(1), Bounded)
@@ -314,9 +316,22 @@ func syncFigures(r RunResult, take taker) {
 	}
 }
 
-// hostFigures are those of the CPUs: shares of their time, section OfHost. The
-// result does not have them yet.
-func hostFigures(RunResult, taker) {}
+// hostFigures are those of the CPUs.
+func hostFigures(r RunResult, take taker) {
+	if r.Result.IO == nil || r.Result.IO.CPU == nil {
+		return
+	}
+	c := r.Result.IO.CPU
+	take(OfHost, "cpu_user", UnitShare, point(c.User, Measured))
+	take(OfHost, "cpu_system", UnitShare, point(c.System, Measured))
+	take(OfHost, "cpu_iowait", UnitShare, point(c.IOWait, Measured))
+	take(OfHost, "cpu_idle", UnitShare, point(c.Idle, Measured))
+	if c.Steal > 0 {
+		take(OfHost, "cpu_steal", UnitShare, point(c.Steal, Measured))
+	}
+	take(OfHost, "server_cpu_user", UnitCPUs, optional(c.ServerUser, Measured))
+	take(OfHost, "server_cpu_system", UnitCPUs, optional(c.ServerSystem, Measured))
+}
 
 // of gives the figures of the column's runs that know it.
 func of(all []*amount, runs []int) []*amount {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +94,7 @@ func loadDifferences(runs []RunResult) []Difference {
 			}
 			set(i, diffTool, strings.TrimSpace(l.Tool+" "+l.Version))
 		}
-		for _, a := range arguments(withoutPasswords(r.Run.Command)) {
+		for _, a := range arguments(r.Run.Command) {
 			set(i, a.name, a.value)
 		}
 	}
@@ -161,29 +159,6 @@ func arguments(command []string) []argument {
 		default:
 			words++
 			add(fmt.Sprintf("word %d", words), arg)
-		}
-	}
-	return out
-}
-
-var passwordOption = regexp.MustCompile(`(?i)^(--?[a-z0-9_-]*(?:password|passwd|pwd|pass)[0-9]?)(=.*)?$`)
-
-// withoutPasswords hides what may be a password in a command's arguments: the
-// value of an option of that name, and what is glued to the -p of MySQL's own
-// programs. It does not look into scripts.
-func withoutPasswords(command []string) []string {
-	const hidden = "***"
-	out := slices.Clone(command)
-	for i := 1; i < len(out); i++ {
-		program := path.Base(out[0])
-		switch m := passwordOption.FindStringSubmatch(out[i]); {
-		case m != nil && m[2] != "":
-			out[i] = m[1] + "=" + hidden
-		case m != nil && i+1 < len(out) && !strings.HasPrefix(out[i+1], "-"):
-			i++
-			out[i] = hidden
-		case strings.HasPrefix(out[i], "-p") && len(out[i]) > 2 && (strings.HasPrefix(program, "mysql") || strings.HasPrefix(program, "mariadb")):
-			out[i] = "-p" + hidden
 		}
 	}
 	return out

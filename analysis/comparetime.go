@@ -38,7 +38,7 @@ func newTimeline(r RunResult) *Timeline {
 			from, start = FromFirst, rates.Series[0].Start
 		}
 		t.Transactions = &RunRates{From: from, Basis: Exact, BucketSeconds: rates.BucketSeconds}
-		if !complete(r) {
+		if !wholeLog(r) {
 			t.Transactions.Basis = Bounded // there may be more
 		}
 		for _, b := range rates.Series {

@@ -59,6 +59,9 @@ func warnRun(r RunResult, add adder) {
 	for _, m := range r.Run.Missing {
 		add("compare-missing", "%s: %s", r.Dir, strings.TrimSuffix(m, "."))
 	}
+	for _, m := range r.Run.Without {
+		add("compare-without", "%s: %s", r.Dir, strings.TrimSuffix(m, "."))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Run.Changed)) {
 		add("compare-setting-changed", "%s: %s was %s when the run began and %s when it ended", r.Dir, name, r.Run.Settings[name], r.Run.Changed[name])
 	}

@@ -35,6 +35,13 @@ var figureNames = map[string]string{
 	"binlog_sync_latency_p50":      "sync latency, p50",
 	"binlog_sync_latency_p99":      "sync latency, p99",
 	"device_flushes":               "device flushes",
+	"cpu_user":                     "CPU, user",
+	"cpu_system":                   "CPU, system",
+	"cpu_iowait":                   "CPU, iowait",
+	"cpu_idle":                     "CPU, idle",
+	"cpu_steal":                    "CPU, stolen",
+	"server_cpu_user":              "server, user",
+	"server_cpu_system":            "server, system",
 }
 
 // FigureName is what a figure of a comparison is called in its section.
@@ -64,6 +71,8 @@ func Measure(v float64, unit string) string {
 		return Percent(v)
 	case analysis.UnitPerSecond:
 		return number(v) + "/s"
+	case analysis.UnitCPUs:
+		return fmt.Sprintf("%.2f CPUs", v)
 	case analysis.UnitPerGroup, analysis.UnitPerSync:
 		if math.Abs(v) < 10 {
 			return fmt.Sprintf("%.2f", v)

@@ -50,7 +50,7 @@ func (d *redactor) run(r *analysis.Run) *analysis.Run {
 	if r.To != nil {
 		out.To = &analysis.Position{File: d.file(r.To.File), Position: r.To.Position}
 	}
-	out.Missing = each(r.Missing, d.text)
+	out.Missing, out.Without = each(r.Missing, d.text), each(r.Without, d.text)
 	return &out
 }
 
@@ -70,7 +70,7 @@ func (d *redactor) runSettings(settings map[string]string) map[string]string {
 }
 
 var (
-	plainWord  = regexp.MustCompile(`^([0-9]+([.,][0-9]+)?[a-zA-Z%]?|on|off|true|false|yes|no|run|prepare|cleanup|mysql|mariadb|rand|uniform|gaussian|special|pareto|zipfian|oltp_[a-z_]+|group_commit|hot_row)?$`)
+	plainWord  = regexp.MustCompile(`^([0-9]+([.,][0-9]+)?[a-zA-Z%]?|on|off|true|false|yes|no|run|prepare|cleanup|mysql|mariadb|rand|uniform|gaussian|special|pareto|zipfian|oltp_[a-z_]+|group_commit|hot_row|\*\*\*)?$`)
 	programs   = []string{"sysbench", "mysqlslap", "mariadb-slap", "mysql", "mariadb", "sh", "bash", "timeout", "nice", "env"}
 	optionName = regexp.MustCompile(`^--?[a-zA-Z0-9_-]+$`)
 )

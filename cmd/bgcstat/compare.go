@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -104,7 +101,7 @@ func (o *compareOptions) run(u *ui, dirs []string) error {
 // writeComparison fills the output directory.
 func (o *compareOptions) writeComparison(u *ui, c *analysis.Comparison) error {
 	figures, absent := plot.Compare(c)
-	return o.writePage(u, o.out, page{
+	return o.fill(u, o.out, page{
 		name: "compare", figures: figures, absent: absent,
 		html: func(w io.Writer, images []html.Image, absent []html.Absent, options html.Options) error {
 			return html.WriteComparison(w, c, images, absent, options)
@@ -128,46 +125,12 @@ func readRuns(dirs []string) ([]analysis.RunResult, error) {
 			}
 		}
 		infos[i] = info
-		run := analysis.RunResult{Dir: filepath.Clean(dir), Run: &analysis.Run{}, Result: &analysis.Result{}}
-		if !info.IsDir() {
-			return nil, noRun(dir, "it is no directory")
+		run, result, err := readRunDir(dir)
+		if err != nil {
+			e := &exitError{status: statusNothing, err: err}
+			return nil, e.hint("bgcstat record --out RUN -- COMMAND writes a run directory")
 		}
-		if err := readRunFile(dir, "run.json", run.Run, &run.Run.SchemaVersion); err != nil {
-			return nil, err
-		}
-		if err := readRunFile(dir, "report.json", run.Result, &run.Result.SchemaVersion); err != nil {
-			return nil, err
-		}
-		runs[i] = run
+		runs[i] = analysis.RunResult{Dir: filepath.Clean(dir), Run: run, Result: result}
 	}
 	return runs, nil
-}
-
-// readRunFile reads one of the JSON files of a run directory into v, whose
-// schema version is at version.
-func readRunFile(dir, name string, v any, version *int) error {
-	path := filepath.Join(dir, name)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return noRun(dir, "it has no "+name)
-	}
-	if err != nil {
-		return err
-	}
-	err = json.Unmarshal(b, v)
-	if *version > analysis.SchemaVersion { // of which anything may be of another type
-		return fmt.Errorf("%s: schema version is %d, this bgcstat reads %d: it was written by a later one", path, *version, analysis.SchemaVersion)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if *version < 1 {
-		return fmt.Errorf("%s: no schema version: not a file of bgcstat record", path)
-	}
-	return nil
-}
-
-func noRun(dir, why string) error {
-	e := &exitError{status: statusNothing, err: fmt.Errorf("%s: no run: %s", dir, why)}
-	return e.hint("bgcstat record --out RUN -- COMMAND writes a run directory")
 }

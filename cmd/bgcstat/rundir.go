@@ -77,11 +77,15 @@ func readRunDir(dir string) (*analysis.Run, *analysis.Result, error) {
 			}
 			return nil, nil, err
 		}
-		if err := json.Unmarshal(b, f.to); err != nil {
+		err = json.Unmarshal(b, f.to)
+		if *f.version > analysis.SchemaVersion { // of which anything may be of another type
+			return nil, nil, fmt.Errorf("%s: schema version is %d, want %d: it is of a later version of bgcstat", filepath.Join(dir, f.name), *f.version, analysis.SchemaVersion)
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, f.name), err)
 		}
 		if *f.version != analysis.SchemaVersion {
-			return nil, nil, fmt.Errorf("%s: schema version is %d, want %d: it is of another version of bgcstat", filepath.Join(dir, f.name), *f.version, analysis.SchemaVersion)
+			return nil, nil, fmt.Errorf("%s: schema version is %d, want %d: it is no file of bgcstat record", filepath.Join(dir, f.name), *f.version, analysis.SchemaVersion)
 		}
 	}
 	return run, result, nil

@@ -87,6 +87,10 @@ func parse(text string) *template.Template {
 // the theme is unknown or w fails; nothing is written unless w fails.
 func Write(w io.Writer, r *analysis.Result, figures []Image, absent []Absent, o Options) error {
 	p := newPage(r)
+	if o.Run != nil {
+		p.Tables = append([]*table{runTable(o.Run, r)}, p.Tables...)
+		p.More = append(p.More, runInWords(o.Run))
+	}
 	if err := p.frame.fill(figures, absent, o); err != nil {
 		return err
 	}
@@ -111,10 +115,6 @@ type frame struct {
 // fill takes what the result does not say.
 func (p *frame) fill(figures []Image, absent []Absent, o Options) error {
 	p.Absent, p.Version = absent, o.Version
-	if o.Run != nil {
-		p.Tables = append([]*table{runTable(o.Run, r)}, p.Tables...)
-		p.More = append(p.More, runInWords(o.Run))
-	}
 	css, darkMedia, err := style(o.Theme)
 	if err != nil {
 		return err

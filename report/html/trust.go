@@ -255,7 +255,7 @@ var order = map[weight][]string{
 		// The popular recipe is wrong here, which takes nothing from the figures.
 		"last-committed-refuted", "last-committed-off", "last-committed-seconds-apart", "last-committed-uncounted",
 		"trace-covers-part", "filtered", "relay-log", "replica-binlog", "clock-midway", "open-log", "writeset-parents", "serialization-points",
-		"compare-one-column",
+		"compare-one-column", "compare-without",
 	},
 }
 
