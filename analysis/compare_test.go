@@ -333,8 +333,8 @@ func TestCompareSettings(t *testing.T) {
 		got = append(got, s)
 	}
 	want := []string{
-		"! server version: 9.7.4, 8.4.6", "! sync_binlog: 1, 100", "! host: db1, absent", "! host CPUs: 8, absent", "! device: nvme0n1, absent",
-		"binlog_order_commits: absent, ON", "host kernel: 6.12, absent",
+		"! server version: 9.7.4, 8.4.6", "! sync_binlog: 1, 100",
+		"binlog_order_commits: absent, ON", "device: nvme0n1, absent", "host: db1, absent", "host CPUs: 8, absent", "host kernel: 6.12, absent",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("settings differ: %q, want %q", got, want)
@@ -355,7 +355,7 @@ func TestCompareWarnings(t *testing.T) {
 		"compare-other-sessions":  func(run *Run, r *Result) { *run.Others.Before = 100 },
 		"compare-load":            func(run *Run, r *Result) { run.Command[0] = "mysqlslap" },
 		"compare-sync-sources":    func(run *Run, r *Result) { r.IO.Source = "status" },
-		"compare-bases":           func(run *Run, r *Result) { r.Groups.Sync.Method = CommitID },
+		"compare-bases":           func(run *Run, r *Result) { r.Groups.Sync.Basis = Estimated },
 		"compare-repeats-differ":  func(run *Run, r *Result) { run.Settings["gtid_mode"] = "ON" },
 	} {
 		a, b := madeRun("a", nil), madeRun("b", change)

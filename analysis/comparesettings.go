@@ -13,7 +13,8 @@ import (
 type Difference struct {
 	Name   string    `json:"name"`
 	Values []*string `json:"values"` // one for each run, nil where it is not set or not known
-	// Incomparable says that runs with other values of it answer another question.
+	// Incomparable says that runs with other values of it answer another question,
+	// and that two of these have other ones.
 	Incomparable bool `json:"incomparable,omitempty"`
 }
 
@@ -42,7 +43,7 @@ var incomparable = []string{
 
 // placeSettings name a server or a place, not how it works.
 var placeSettings = []string{
-	"version", "server_id", "server_uuid", "port", "socket", "pid_file", "datadir", "log_bin_basename", "log_bin_index",
+	"version", "version_comment", "server_id", "server_uuid", "port", "socket", "pid_file", "datadir", "log_bin_basename", "log_bin_index",
 }
 
 // settingDifferences are those of the servers and of what they run on.
@@ -107,16 +108,19 @@ func differences(values map[string][]*string, first []string) []Difference {
 	var out []Difference
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		v := values[name]
-		same := !slices.ContainsFunc(v, func(s *string) bool {
-			return (s == nil) != (v[0] == nil) || s != nil && *s != *v[0]
-		})
-		if !same {
-			out = append(out, Difference{Name: name, Values: v, Incomparable: slices.Contains(first, name)})
+		known := map[string]bool{}
+		for _, s := range v {
+			if s != nil {
+				known[*s] = true
+			}
+		}
+		if len(known) > 1 || len(known) == 1 && slices.Contains(v, nil) {
+			out = append(out, Difference{Name: name, Values: v, Incomparable: len(known) > 1 && slices.Contains(first, name)})
 		}
 	}
 	rank := func(d Difference) int {
-		if i := slices.Index(first, d.Name); i >= 0 {
-			return i
+		if d.Incomparable {
+			return slices.Index(first, d.Name)
 		}
 		if d.Name == diffClients {
 			return len(first) // what the experiment is about

@@ -140,7 +140,11 @@ func (c *Comparison) warnLoads(runs []RunResult, add adder) {
 func (c *Comparison) warnBases(runs []RunResult, add adder) {
 	met := map[string]bool{}
 	for _, r := range runs {
-		if g := r.Result.Groups.Sync; g != nil {
+		switch g := r.Result.Groups.Sync; {
+		case g == nil:
+		case g.Basis == Exact: // by whatever method
+			met[string(Exact)] = true
+		default:
 			met[fmt.Sprintf("%s by %s", g.Basis, g.Method)] = true
 		}
 	}

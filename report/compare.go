@@ -16,7 +16,7 @@ import (
 
 const (
 	mostName   = 26 // characters of a figure's name
-	mostHead   = 12 // characters of a column's name above the table
+	mostHead   = 14 // characters of a column's name above the table
 	mostLetter = 26 // columns have letters up to there
 )
 

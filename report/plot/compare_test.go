@@ -215,8 +215,8 @@ func TestCompareAbsent(t *testing.T) {
 	}
 }
 
-// A bucket counts in each step by how much of it lies there, and a short last
-// step is part of the one before.
+// A bucket counts in each step by how much of it lies there, one that reaches
+// beyond the run as a whole, and a short last step is part of the one before.
 func TestMeanRates(t *testing.T) {
 	say := func(bars []Bar) string {
 		var s []string
@@ -239,11 +239,11 @@ func TestMeanRates(t *testing.T) {
 		{"a gap is zero", r(1, analysis.RunBucket{Start: 0, Count: 5}, analysis.RunBucket{Start: 2, Count: 7}), 3, 1, true, "0-1:5 1-2:0 2-3:7"},
 		{"or not known", r(1, analysis.RunBucket{Start: 0, Count: 5}, analysis.RunBucket{Start: 2, Count: 7}), 3, 1, false, "0-1:5 2-3:7"},
 		{"half and half", r(1, analysis.RunBucket{Start: 0.5, Count: 10}), 2, 1, true, "0-1:5 1-2:5"},
-		{"before the start", r(1, analysis.RunBucket{Start: -0.5, Count: 10}, analysis.RunBucket{Start: 0.5, Count: 4}), 1, 1, true, "0-1:7"},
+		{"before the start", r(1, analysis.RunBucket{Start: -0.5, Count: 10}, analysis.RunBucket{Start: 0.5, Count: 4}), 1, 1, true, "0-1:14"},
 		{"several in a step", r(1, analysis.RunBucket{Start: 0, Count: 2}, analysis.RunBucket{Start: 1, Count: 4}), 2, 2, true, "0-2:3"},
-		{"a long last step", r(1, analysis.RunBucket{Start: 0, Count: 2}, analysis.RunBucket{Start: 1, Count: 5}), 1.4, 1, true, "0-1.4:2.85714"},
-		{"a short last step", r(1, analysis.RunBucket{Start: 0, Count: 2}, analysis.RunBucket{Start: 1, Count: 3}), 1.6, 1, false, "0-1:2 1-1.6:3"},
-		{"less than a step", r(1, analysis.RunBucket{Start: 0, Count: 2}), 0.5, 1, false, "0-0.5:2"},
+		{"a long last step", r(1, analysis.RunBucket{Start: 0, Count: 2}, analysis.RunBucket{Start: 1, Count: 5}), 1.4, 1, true, "0-1.4:5"},
+		{"a short last step", r(1, analysis.RunBucket{Start: 0, Count: 2}, analysis.RunBucket{Start: 1, Count: 3}), 1.6, 1, false, "0-1:2 1-1.6:5"},
+		{"less than a step", r(1, analysis.RunBucket{Start: 0, Count: 2}), 0.5, 1, false, "0-0.5:4"},
 	} {
 		got := meanRates(tt.r, tt.end, tt.step, tt.zero)
 		for i := range got {

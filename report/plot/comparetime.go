@@ -143,13 +143,15 @@ func comparedRates(c *analysis.Comparison, what string, step, unit float64, zero
 	return p, s + "."
 }
 
-// meanRates are the rates per second in steps from 0 to end. A bucket counts in
-// each step by how much of it lies there. A last step of less than a half is
-// part of the one before, or its rate would be that of few samples.
+// meanRates are the rates per second in steps from 0 to end. A bucket that
+// reaches beyond the run is taken for what was in the run, since little else
+// goes on, and counts in each step by how much of it lies there. A last step of
+// less than a half is part of the one before, or its rate would be that of few
+// samples.
 func meanRates(r *analysis.RunRates, end, step float64, zero bool) []Bar {
 	n := max(1, int(math.Round(end/step)))
 	sums, sampled := make([]float64, n), make([]float64, n)
-	at := func(v float64) int { return int(min(float64(n-1), max(0, math.Floor(v/step)))) }
+	at := func(v float64) int { return int(min(float64(n-1), math.Floor(v/step))) }
 	edge := func(i int) float64 {
 		if i == n {
 			return end
@@ -157,13 +159,14 @@ func meanRates(r *analysis.RunRates, end, step float64, zero bool) []Bar {
 		return float64(i) * step
 	}
 	for _, b := range r.Series {
-		from, to := b.Start, b.Start+r.BucketSeconds
+		from, to := max(0, b.Start), min(end, b.Start+r.BucketSeconds)
+		if from >= to {
+			continue
+		}
 		for i := at(from); i <= at(to); i++ {
-			within := min(to, edge(i+1)) - max(from, edge(i))
-			if within > 0 {
-				sums[i] += max(0, float64(b.Count)) * within / r.BucketSeconds
-				sampled[i] += within
-			}
+			within := max(0, min(to, edge(i+1))-max(from, edge(i)))
+			sums[i] += max(0, float64(b.Count)) * within / (to - from)
+			sampled[i] += within
 		}
 	}
 	var bars []Bar
