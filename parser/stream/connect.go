@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func (s *source) open() error {
 		return err
 	}
 	s.facts, s.known = s.now, s.now.identity()
-	if err := s.check(); err != nil {
+	if err := s.now.check(&s.stream.config.From); err != nil {
 		return err
 	}
 	c := &s.stream.config
@@ -67,7 +68,15 @@ func (s *source) open() error {
 	if err := s.locate(&c.From); err != nil {
 		return err
 	}
-	return s.dump()
+	if err := s.dump(); err != nil {
+		return err
+	}
+	// A server that does not give what was asked for says so in the place of the
+	// first event.
+	if err := s.event(); err != nil {
+		return cmp.Or(s.fatal(err), err)
+	}
+	return nil
 }
 
 // login connects and asks the server what it is.
@@ -89,13 +98,13 @@ func (s *source) login() error {
 	return nil
 }
 
-// check refuses servers without a log that can be read.
-func (s *source) check() error {
-	switch f := s.now.Settings; {
-	case f["log_bin"] != "ON":
-		return fmt.Errorf("%w: log_bin is %s on %s", ErrNoBinlog, cmp.Or(f["log_bin"], "unknown"), s.conn.Target())
-	case f["binlog_storage_engine"] != "" && s.stream.config.From.State == "":
-		return fmt.Errorf("%w with positions: binlog_storage_engine is %s, whose logs are read from a GTID on only", ErrNoBinlog, f["binlog_storage_engine"])
+// check refuses servers without a log that can be read from a place on.
+func (f *Facts) check(from *Start) error {
+	if on := f.Settings["log_bin"]; on != "ON" {
+		return fmt.Errorf("%w: log_bin is %s", ErrNoBinlog, cmp.Or(on, "unknown"))
+	}
+	if engine := f.Settings["binlog_storage_engine"]; engine != "" && from.State == "" {
+		return fmt.Errorf("%w with positions: binlog_storage_engine is %s: begin behind a GTID, such as SELECT @@gtid_binlog_pos gives", ErrNoBinlog, engine)
 	}
 	return nil
 }
@@ -143,14 +152,17 @@ func (s *source) locate(from *Start) error {
 		for part := range strings.SplitSeq(from.State, ",") {
 			g, err := mariadbGTID(part)
 			if err != nil {
-				return err
+				return fmt.Errorf("%w, as the server is MariaDB", err)
 			}
 			k.last[g.Source.Domain] = g
 		}
 		return nil
 	case from.GTIDs != nil:
+		if _, err := mysql.ParseMysqlGTIDSet(from.GTIDs.String()); err != nil {
+			return fmt.Errorf("GTID set is %q, want UUID:INTERVAL, as the server is MySQL", from.GTIDs)
+		}
 		if mode := s.now.Settings["gtid_mode"]; mode != "ON" {
-			return fmt.Errorf("a GTID set to begin behind, but gtid_mode is %s: begin at a log and an offset", cmp.Or(mode, "unknown"))
+			return fmt.Errorf("%w: gtid_mode is %s", ErrNoGTIDs, cmp.Or(mode, "unknown"))
 		}
 		set, err := parser.ParseGTIDSet(from.GTIDs.String())
 		k.set = set
@@ -164,6 +176,8 @@ func (s *source) locate(from *Start) error {
 		return err
 	case *from == Start{}:
 		from.File, from.Offset = file, offset
+	case err == nil && from.File == file && from.Offset > offset:
+		return fmt.Errorf("%w %v: the log ends at %d", ErrPosition, parser.Pos{File: file, Offset: from.Offset}, offset)
 	}
 	if mariadb {
 		if from.File == "" || from.Offset < firstOffset {
@@ -181,12 +195,18 @@ func (s *source) locate(from *Start) error {
 		}
 		return nil
 	}
-	if s.now.Settings["gtid_mode"] == "ON" && err == nil {
-		k.set, err = parser.ParseGTIDSet(executed)
-		k.file, k.offset = file, offset
-		k.reached = from.File == file && from.Offset >= offset
+	if s.now.Settings["gtid_mode"] != "ON" || refused {
+		return nil
 	}
-	return err
+	k.set = &parser.GTIDSet{}
+	if executed != "" {
+		if k.set, err = parser.ParseGTIDSet(executed); err != nil {
+			return err
+		}
+	}
+	k.file, k.offset = file, offset
+	k.reached = from.File == file && from.Offset >= offset
+	return nil
 }
 
 // mariadbGTID reads domain-server-number.
@@ -223,7 +243,9 @@ func (s *source) dump() error {
 		file, offset = s.nextIs, firstOffset
 	case file == "":
 		file, offset = c.From.File, c.From.Offset
-		s.begin = offset
+		if offset > firstOffset {
+			s.begin = offset
+		}
 	}
 	if offset > 1<<32-1 { // the command has no room for it: what was given out is passed over
 		offset = firstOffset
@@ -323,6 +345,12 @@ const (
 func (s *source) reconnect() error {
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
+		if attempt == s.stream.config.Retries {
+			if attempt == 0 {
+				return s.lost
+			}
+			return fmt.Errorf("given up after %d attempts to connect again: %w", attempt, s.lost)
+		}
 		wait := s.wait
 		s.wait = min(max(2*s.wait, firstWait), longWait)
 		select {
@@ -341,9 +369,7 @@ func (s *source) reconnect() error {
 		if err := s.fatal(err); err != nil {
 			return err
 		}
-		if n := s.stream.config.Retries; n >= 0 && attempt >= n {
-			return fmt.Errorf("given up after %d attempts: %w", attempt+1, err)
-		}
+		s.lost = err
 	}
 	s.stream.update(func(st *State) { st.Reconnects++ })
 	after := time.Since(began).Round(time.Millisecond)
@@ -363,7 +389,7 @@ func (s *source) again() error {
 		return err
 	}
 	if s.other() {
-		if err := s.check(); err != nil {
+		if err := s.now.check(&s.stream.config.From); err != nil {
 			return err
 		}
 	}
@@ -373,13 +399,13 @@ func (s *source) again() error {
 // fatal gives the error that ends the stream, or nil where it is worth
 // another attempt.
 func (s *source) fatal(err error) error {
-	for _, kind := range []error{ErrReplaced, ErrOtherServer, ErrNoBinlog, server.ErrLogin} {
+	for _, kind := range []error{ErrReplaced, ErrPosition, ErrOtherServer, ErrNoBinlog, server.ErrLogin} {
 		if errors.Is(err, kind) {
 			return err
 		}
 	}
 	if _, ok := errors.AsType[*server.PrivilegeError](err); ok {
-		return err
+		return fmt.Errorf("binlog dump: %w", err)
 	}
 	r, ok := errors.AsType[*server.DumpError](err)
 	if !ok || r.Code != 1236 { // ER_SOURCE_FATAL_ERROR_READING_BINLOG
@@ -387,24 +413,29 @@ func (s *source) fatal(err error) error {
 	}
 	text := strings.ToLower(r.Text)
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(text, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 	}
-	at := s.file
+	file := cmp.Or(s.file, s.nextIs, s.stream.config.From.File)
+	short := has("position > file size", "impossible position")
 	switch {
 	case has("same server_uuid", "same server_id", "server_uuid/server_id"):
 		return fmt.Errorf("%w: %w", ErrServerID, r)
-	case has("could not find first log", "purged", "not in the master's binlog", "could not open log file"):
-		return fmt.Errorf("%w: %s: %w", ErrPurged, cmp.Or(at, s.stream.config.From.File, "the first log"), r)
-	case has("position > file size", "impossible position"):
-		if at == "" {
-			return r
+	case has("purged required", "not in the master's binlog", "not in the source's binlog", "find gtid state requested"):
+		text := r.Text
+		if _, missing, ok := strings.Cut(text, "the missing transactions are "); ok { // the rest is advice on replicas
+			text = "purged are " + missing
 		}
-		return fmt.Errorf("%w: %s is shorter than what was read of it: %w", ErrReplaced, at, r)
+		return fmt.Errorf("%w all that is behind the GTIDs: %s (error %d)", ErrPurged, text, r.Code)
+	case has("could not find first log", "purged", "could not open log file"):
+		return fmt.Errorf("%w %s: %w", ErrPurged, cmp.Or(file, "its first log any more"), r)
+	case short && s.begin > 0 && s.made == 0: // else it could begin there once
+		return s.noBegin("the log is shorter (error %d)", r.Code)
+	case !short && s.begin > 0:
+		// The rest is advice that has nothing to do with it.
+		text, _, _ := strings.Cut(r.Text, ";")
+		return s.noBegin("no transaction begins there: %s (error %d)", text, r.Code)
+	case short:
+		return fmt.Errorf("%w: %s is shorter than what was read of it: %w", ErrReplaced, file, r)
 	}
-	return r
+	return fmt.Errorf("binlog dump: %w", r)
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,6 +26,7 @@ type source struct {
 
 	conn    *server.Conn
 	events  *server.Events
+	lost    error         // why the last connection, or attempt at one, is gone
 	wait    time.Duration // before the next attempt to connect
 	unwatch func() bool   // has ctx close events no more
 	failed  error         // what ended all
@@ -36,7 +38,8 @@ type source struct {
 	at       int64  // offset up to which the log was given out
 	boundary int64  // where a dump can go on: behind the last transaction, or the format event
 	fresh    bool   // the log that is told of next is a new one, whatever its name
-	begin    int64  // where reading begins in it, for the first log
+	begin    int64  // where reading begins in the first log, until it has
+	passed   int64  // length of what was passed over, which may stand there
 
 	// The dump under way.
 	next    int64  // offset of the event that comes next
@@ -240,14 +243,16 @@ func (s *source) event() error {
 		return fmt.Errorf("malformed answer: event length is %d, want at least %d", h.length, headerLen)
 	case h.typ == parser.HeartbeatEvent, h.typ == parser.HeartbeatV2Event:
 		s.stream.update(func(st *State) { st.Heard = time.Now() })
-		return nil
+		return s.begun() // it comes when all was sent
 	case h.typ == parser.FormatDescriptionEvent:
 		return s.format(h)
 	case h.typ == parser.RotateEvent && h.flags&artificial != 0:
 		return s.rotated(h)
-	case h.flags&artificial != 0,
+	case h.typ == parser.MariaDBStartEncryptionEvent:
 		// MariaDB decrypts what it sends, and says all the same that it is encrypted.
-		h.typ == parser.MariaDBStartEncryptionEvent:
+		s.passed = h.length
+		return nil
+	case h.flags&artificial != 0:
 		return nil
 	}
 	// 1. Where it is. The 32 bits of log_pos tell, except inside MariaDB's
@@ -258,6 +263,16 @@ func (s *source) event() error {
 	}
 	s.next = start + h.length
 	// 2. What of it has not been given out.
+	if s.begin > 0 {
+		if s.next <= s.begin {
+			return nil
+		}
+		// What is no event has any position, or none.
+		if h.logPos == 0 || start != s.begin && start != s.begin+s.passed {
+			return s.noBegin("no transaction begins there")
+		}
+		s.begin, s.passed = 0, 0
+	}
 	switch {
 	case s.next <= s.at:
 		return nil
@@ -270,6 +285,20 @@ func (s *source) event() error {
 	}
 	s.left = s.next - max(start, s.at)
 	return nil
+}
+
+// begun gives an error where the log has ended before the offset to begin at.
+func (s *source) begun() error {
+	if s.file != "" && s.begin > s.next {
+		return s.noBegin("the log ends at %d", s.next)
+	}
+	return nil
+}
+
+// noBegin says why reading cannot begin where it was to.
+func (s *source) noBegin(format string, args ...any) error {
+	at := parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.begin}
+	return fmt.Errorf("%w %v: %s", ErrPosition, at, fmt.Sprintf(format, args...))
 }
 
 // extend gives the offset nearest to one that is expected that has these lower
@@ -300,6 +329,9 @@ func (s *source) format(h header) error {
 		return err
 	}
 	end := firstOffset + h.length
+	if s.begin > 0 && s.begin < end {
+		return s.noBegin("an event goes from %d to %d there", firstOffset, end)
+	}
 	if s.next < end {
 		s.next = end
 	}
@@ -316,7 +348,6 @@ func (s *source) format(h header) error {
 	b[17] |= inUse
 	s.pending = append(bytes.Clone(magic), b...)
 	s.boundary = max(end, s.begin)
-	s.begin = 0
 	return nil
 }
 
@@ -338,9 +369,18 @@ func (s *source) rotated(h header) error {
 	}
 	at := int64(binary.LittleEndian.Uint64(b[headerLen:]))
 	name := string(b[headerLen+8:])
+	same := name == s.file && !s.fresh
+	if !same {
+		if err := s.begun(); err != nil {
+			return err
+		}
+		if s.file != "" {
+			s.begin = 0
+		}
+	}
 	// In a log the position is that of the request, which had 32 bits for it.
 	s.next = max(at, firstOffset)
-	if name == s.file && !s.fresh {
+	if same {
 		return nil
 	}
 	s.nextIs, s.fresh = name, false
@@ -350,6 +390,7 @@ func (s *source) rotated(h header) error {
 // lose gives the connection up.
 func (s *source) lose(err error) {
 	s.disconnect()
+	s.lost = err
 	s.stream.update(func(st *State) { st.Connected = false })
 	s.notify(Lost, "connection lost: %v", err)
 }

@@ -24,7 +24,7 @@ type Config struct {
 	// Heartbeat is how often an idle server shows that it is there (default 5 s).
 	// Without any sign for three times as long the connection counts as lost.
 	Heartbeat time.Duration
-	// Retries is how many attempts in a row may fail to connect again; below 0
+	// Retries is how many attempts in a row are made to connect again; below 0
 	// there is no limit.
 	Retries int
 	// NoChecksums leaves the events' checksums unverified.
@@ -53,8 +53,12 @@ const (
 
 // What a caller may decide on.
 var (
-	// ErrPurged: the server no longer has the log that is to be read.
-	ErrPurged = errors.New("log is gone")
+	// ErrPurged: the server does not have the log that is to be read, or no more.
+	ErrPurged = errors.New("the server does not have")
+	// ErrPosition: no transaction begins at the offset to begin at, or the log is shorter.
+	ErrPosition = errors.New("cannot begin at")
+	// ErrNoGTIDs: a GTID set to begin behind, and the server has no GTIDs.
+	ErrNoGTIDs = errors.New("cannot begin behind a GTID set")
 	// ErrReplaced: under the name of the log there is another one now.
 	ErrReplaced = errors.New("log was replaced")
 	// ErrServerID: another replica has the same server id or UUID.
@@ -129,6 +133,10 @@ func (s *Stream) Next() (*parser.Txn, time.Time, error) {
 			s.begin()
 		}
 		t, err := s.reader.Next()
+		if err == nil && s.torn(t) {
+			s.source.boundary = t.End
+			continue
+		}
 		if err == nil {
 			s.source.took(t)
 			return t, s.source.arrived, nil
@@ -145,6 +153,14 @@ func (s *Stream) Next() (*parser.Txn, time.Time, error) {
 		}
 	}
 	return nil, time.Time{}, s.ended
+}
+
+// torn reports whether a transaction is the rest of one that reading began
+// behind the GTID event of, which is not worth much.
+func (s *Stream) torn(t *parser.Txn) bool {
+	v, from := s.source.facts.Version, &s.config.From
+	always := v.Flavor == server.MariaDB || v.AtLeast(5, 7) // are there GTID events
+	return always && !t.HasGTIDEvent && t.Log.Name == from.File && t.Start == from.Offset
 }
 
 func (s *Stream) end(err error) {
