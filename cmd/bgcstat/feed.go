@@ -35,7 +35,7 @@ type feed struct {
 	ended    bool      // no more transactions will come
 	sampled  bool      // and no more samples
 	overrun  bool      // samples were given up, since syncs did not come
-	waiting  time.Time // since when the Analyzer waits for a sample; zero where it does not
+	adding   time.Time // when the Analyzer was given the transaction that it has now
 
 	arrived    time.Time     // when the last transaction came
 	lag        time.Duration // and how long after its commit
@@ -50,8 +50,8 @@ const (
 	// maxSamples bounds how many samples wait for transactions: an hour of them,
 	// in which the log was written and the stream was not there.
 	maxSamples = 36_000
-	// patience is how long a full queue waits for a sync: at sync_binlog=1, where
-	// samples are joined, it comes at once.
+	// patience is how long a transaction waits for its sync: at sync_binlog=1,
+	// where samples are joined, it has been made when the transaction comes.
 	patience = 5 * time.Second
 )
 
@@ -95,10 +95,6 @@ func (f *feed) read() {
 			c := *t
 			c.Tables, c.Databases = slices.Clone(t.Tables), slices.Clone(t.Databases)
 			for len(f.queue) >= maxQueue {
-				if !f.waiting.IsZero() && time.Since(f.waiting) > patience {
-					f.overrun, f.sampled = true, true
-					f.changed.Broadcast()
-				}
 				f.changed.Wait()
 			}
 			f.queue = append(f.queue, arrival{c, arrived})
@@ -114,6 +110,7 @@ func (f *feed) add(t *parser.Txn, at time.Time) {
 	if f.arrivals {
 		f.analyzer.Arrived(at)
 	}
+	f.adding = time.Now()
 	f.analyzer.Add(t)
 }
 
@@ -152,18 +149,18 @@ func (f *feed) analyze() {
 }
 
 // nextSample waits for a sample. The Analyzer calls it in Add, and so with the
-// lock, which is free for others while it waits.
+// lock, which is free for others while it waits. nil says that there are no more,
+// or that those that come do not have what the Analyzer looks for.
 func (f *feed) nextSample() *iosample.Interval {
 	for len(f.samples) == 0 {
+		if !f.sampled && time.Since(f.adding) > patience {
+			f.overrun, f.sampled = true, true
+		}
 		if f.sampled {
 			return nil
 		}
-		if f.waiting.IsZero() {
-			f.waiting = time.Now()
-		}
 		f.changed.Wait()
 	}
-	f.waiting = time.Time{}
 	v := f.samples[0]
 	f.samples = f.samples[1:]
 	return v

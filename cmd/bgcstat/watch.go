@@ -53,7 +53,7 @@ func (o *watchOptions) addFlags(f *pflag.FlagSet) {
 	o.web.addFlags(f)
 	o.pageOptions.addFlags(f)
 	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
-	f.IntVar(&o.retries, "retries", -1, "give up when so many attempts in a row to connect again have failed, `N` (default: never)")
+	f.IntVar(&o.retries, "retries", -1, "give up when `N` attempts in a row to connect again have failed (default: never)")
 	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
 	o.connectOptions.addFlags(f)
 }
@@ -235,6 +235,7 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	} else {
 		w.screen = newWatchText(u.stdout)
 	}
+	w.screen.begin(w.state(time.Now())) // before anything is counted, so that lines add up
 	w.feed.start()
 	if err := web.serve(metrics.Handler(w.values)); err != nil {
 		return err
@@ -252,15 +253,22 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 }
 
 // followError adds to an error of the stream what to do about it.
-func followError(err error) error {
+func followError(err error) *exitError {
 	e := &exitError{status: statusNothing, err: err}
 	switch {
 	case errors.Is(err, stream.ErrServerID):
 		return e.hint("give another --server-id, or none for one by chance")
 	case errors.Is(err, stream.ErrPurged):
 		return e.hint("--from oldest begins at the oldest log that the server still has")
+	case errors.Is(err, stream.ErrPosition):
+		return e.hint("--from LOG:OFFSET wants the offset of a transaction, as bgcstat dump has it; LOG alone begins with the log")
+	case errors.Is(err, stream.ErrNoGTIDs):
+		return e.hint("--from LOG:OFFSET begins at a place in a log, --from oldest at the oldest one")
 	}
-	return err
+	if p, ok := errors.AsType[*server.PrivilegeError](err); ok && p.Purpose == "the binlog position" {
+		return e.hint("--from oldest, or LOG:OFFSET, needs no position")
+	}
+	return e
 }
 
 // cautions are what to know of a server before its figures are believed.
@@ -363,8 +371,8 @@ func (w *watcher) count(v *iosample.Interval) {
 	}
 }
 
-// pollEvery is how often settings are read again.
-const pollEvery = 10 * time.Second
+// pollEvery is how often settings are read again. Tests shorten it.
+var pollEvery = 10 * time.Second
 
 // poll reads the server's settings again and again, and tells what changed.
 func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]string) {
@@ -401,7 +409,6 @@ func (w *watcher) loop(ctx context.Context) error {
 	defer tick.Stop()
 	early := time.NewTicker(min(w.o.interval, 200*time.Millisecond)) // for events
 	defer early.Stop()
-	w.screen.begin(w.state(time.Now()))
 	for lines := 0; ; {
 		select {
 		case at := <-tick.C:
@@ -513,11 +520,11 @@ func (w *watcher) end(why error) error {
 	if errors.Is(why, stream.ErrClosed) {
 		why = nil
 	}
+	if why != nil && result.Transactions == 0 {
+		return followError(why)
+	}
 	if w.feed.overrun {
 		w.u.warningf("the syncs that were counted are joined to a part of the transactions only: they did not come in time, as when sync_binlog is changed")
-	}
-	if why != nil {
-		w.u.errorf("%v", why)
 	}
 	if w.o.redact {
 		result = report.Redact(result)
@@ -540,10 +547,10 @@ func (w *watcher) end(why error) error {
 	}
 	err := status(w.stream.Logs())
 	switch {
-	case why != nil && result.Transactions == 0:
-		return &exitError{status: statusNothing}
 	case why != nil:
-		return &exitError{status: statusDamaged}
+		e := followError(why)
+		e.status = statusDamaged
+		return e
 	case result.Transactions == 0: // nothing was written
 		return nil
 	}
