@@ -243,9 +243,10 @@ func (s *source) dump() error {
 		file, offset = s.nextIs, firstOffset
 	case file == "":
 		file, offset = c.From.File, c.From.Offset
-		if offset > firstOffset {
-			s.begin = offset
-		}
+	}
+	s.begin, s.passed = 0, 0
+	if !byGTID && offset > firstOffset {
+		s.begin, s.resumed = offset, s.made != 0
 	}
 	if offset > 1<<32-1 { // the command has no room for it: what was given out is passed over
 		offset = firstOffset
@@ -408,18 +409,21 @@ func (s *source) fatal(err error) error {
 		return fmt.Errorf("binlog dump: %w", err)
 	}
 	r, ok := errors.AsType[*server.DumpError](err)
-	if !ok || r.Code != 1236 { // ER_SOURCE_FATAL_ERROR_READING_BINLOG
+	if !ok {
 		return nil
 	}
 	text := strings.ToLower(r.Text)
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 	}
-	file := cmp.Or(s.file, s.nextIs, s.stream.config.From.File)
-	short := has("position > file size", "impossible position")
-	switch {
-	case has("same server_uuid", "same server_id", "server_uuid/server_id"):
+	if has("same server_uuid", "same server_id", "server_uuid/server_id") { // MariaDB has a code of its own for it
 		return fmt.Errorf("%w: %w", ErrServerID, r)
+	}
+	if r.Code != 1236 { // ER_SOURCE_FATAL_ERROR_READING_BINLOG
+		return nil
+	}
+	file := cmp.Or(s.file, s.nextIs, s.stream.config.From.File)
+	switch {
 	case has("purged required", "not in the master's binlog", "not in the source's binlog", "find gtid state requested"):
 		text := r.Text
 		if _, missing, ok := strings.Cut(text, "the missing transactions are "); ok { // the rest is advice on replicas
@@ -428,14 +432,15 @@ func (s *source) fatal(err error) error {
 		return fmt.Errorf("%w all that is behind the GTIDs: %s (error %d)", ErrPurged, text, r.Code)
 	case has("could not find first log", "purged", "could not open log file"):
 		return fmt.Errorf("%w %s: %w", ErrPurged, cmp.Or(file, "its first log any more"), r)
-	case short && s.begin > 0 && s.made == 0: // else it could begin there once
+	case has("position > file size", "impossible position"):
 		return s.noBegin("the log is shorter (error %d)", r.Code)
-	case !short && s.begin > 0:
+	case s.begin > 0:
 		// The rest is advice that has nothing to do with it.
 		text, _, _ := strings.Cut(r.Text, ";")
 		return s.noBegin("no transaction begins there: %s (error %d)", text, r.Code)
-	case short:
-		return fmt.Errorf("%w: %s is shorter than what was read of it: %w", ErrReplaced, file, r)
+	case s.made != 0 && !s.twice: // the log may just have been replaced: what is there now tells
+		s.twice = true
+		return nil
 	}
 	return fmt.Errorf("binlog dump: %w", r)
 }

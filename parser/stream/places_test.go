@@ -1,7 +1,9 @@
 package stream_test
 
 import (
+	"bgcstat/parser/server"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,5 +73,88 @@ func readFrom(t *testing.T, c stream.Config) (lines []string, err error) {
 			return lines, err
 		}
 		lines = append(lines, line(txn))
+	}
+}
+
+// TestSameID has another replica connect under the same server id and UUID. The
+// stream that was there first must end, and not come back and end the other one.
+func TestSameID(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := start(t, kind)
+			const id = 3_000_000_000
+			f := follow(t, stream.Config{Server: options(s), ServerID: id, Heartbeat: 200 * time.Millisecond})
+			other, err := server.Connect(t.Context(), options(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			if kind.MySQL() { // which goes by the UUID
+				uuid := s.Exec(t, "SELECT DISTINCT VARIABLE_VALUE FROM performance_schema.user_variables_by_thread WHERE VARIABLE_NAME = 'replica_uuid'")
+				if _, err := other.Query(t.Context(), "SET @replica_uuid = '"+strings.TrimSpace(uuid)+"', @slave_uuid = @replica_uuid, @source_binlog_checksum = 'CRC32'"); err != nil {
+					t.Fatal(err)
+				}
+			} else if _, err := other.Query(t.Context(), "SET @mariadb_slave_capability = 4, @master_binlog_checksum = 'CRC32'"); err != nil {
+				t.Fatal(err)
+			}
+			command := binary.LittleEndian.AppendUint32([]byte{0x12, 4, 0, 0, 0, 0, 0}, id)
+			events, err := other.Events(t.Context(), append(command, filepath.Base(s.Binlogs(t)[0])...), 20*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := events.Next(19); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-f.done:
+			case <-time.After(20 * time.Second):
+				t.Fatalf("the stream goes on: %+v %v", f.State(), f.notices)
+			}
+			if !errors.Is(f.err, stream.ErrServerID) || f.State().Reconnects != 0 {
+				t.Errorf("ends with %v after %d reconnects", f.err, f.State().Reconnects)
+			}
+		})
+	}
+}
+
+// TestReset takes the logs away under a stream. It must not take those that
+// come then for the same.
+func TestReset(t *testing.T) {
+	for _, kind := range kinds {
+		for _, busy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v %v", kind, busy), func(t *testing.T) {
+				s := start(t, kind)
+				f := follow(t, stream.Config{Server: options(s), From: stream.Start{Oldest: true}, Heartbeat: 200 * time.Millisecond})
+				s.Exec(t, "INSERT INTO d.t (v) VALUES ('before')")
+				for f.at.Load() < 3 {
+					time.Sleep(5 * time.Millisecond)
+				}
+				before := inFiles(t, s)
+				reset := "RESET MASTER"
+				if kind.MySQL() {
+					reset = "RESET BINARY LOGS AND GTIDS"
+				}
+				if busy {
+					stop := load(t, s, 2)
+					defer stop()
+				}
+				s.Exec(t, reset)
+				time.Sleep(300 * time.Millisecond)
+				for range 30 {
+					s.Exec(t, "INSERT INTO d.t (v) VALUES ('after')")
+				}
+				select {
+				case <-f.done:
+				case <-time.After(30 * time.Second):
+					t.Fatalf("goes on: %+v %v", f.State(), f.notices)
+				}
+				if !errors.Is(f.err, stream.ErrReplaced) && !errors.Is(f.err, stream.ErrPurged) {
+					t.Errorf("ends with %v, %v", f.err, f.notices)
+				}
+				if !busy {
+					same(t, "until the reset", f.lines, before)
+				}
+			})
+		}
 	}
 }

@@ -26,6 +26,7 @@ type source struct {
 
 	conn    *server.Conn
 	events  *server.Events
+	twice   bool          // the server refused to read on, and was asked again
 	lost    error         // why the last connection, or attempt at one, is gone
 	wait    time.Duration // before the next attempt to connect
 	unwatch func() bool   // has ctx close events no more
@@ -38,7 +39,8 @@ type source struct {
 	at       int64  // offset up to which the log was given out
 	boundary int64  // where a dump can go on: behind the last transaction, or the format event
 	fresh    bool   // the log that is told of next is a new one, whatever its name
-	begin    int64  // where reading begins in the first log, until it has
+	begin    int64  // where the dump begins in the log, until it has
+	resumed  bool   // it goes on in a log that was read before
 	passed   int64  // length of what was passed over, which may stand there
 
 	// The dump under way.
@@ -86,7 +88,7 @@ var magic = []byte{0xfe, 'b', 'i', 'n'}
 
 // took takes note of a transaction that was given to the caller.
 func (s *source) took(t *parser.Txn) {
-	s.boundary, s.wait = t.End, 0
+	s.boundary, s.wait, s.twice = t.End, 0, false
 	s.gtids.add(t)
 }
 
@@ -295,9 +297,13 @@ func (s *source) begun() error {
 	return nil
 }
 
-// noBegin says why reading cannot begin where it was to.
+// noBegin says why a dump cannot begin where it was to. Where reading had come
+// there before, that is another log now.
 func (s *source) noBegin(format string, args ...any) error {
 	at := parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.begin}
+	if s.resumed {
+		return fmt.Errorf("%w: reading cannot go on at %v: %s", ErrReplaced, at, fmt.Sprintf(format, args...))
+	}
 	return fmt.Errorf("%w %v: %s", ErrPosition, at, fmt.Sprintf(format, args...))
 }
 

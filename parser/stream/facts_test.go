@@ -1,0 +1,39 @@
+package stream
+
+import (
+	"errors"
+	"testing"
+
+	"bgcstat/parser"
+)
+
+// TestCheck has servers that cannot be started for a test, by what they say.
+func TestCheck(t *testing.T) {
+	set, err := parser.ParseGTIDSet("0-1-5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gtid := Start{GTIDs: set, State: "0-1-5"}
+	for _, test := range []struct {
+		settings map[string]string
+		from     Start
+		want     string
+	}{
+		{map[string]string{"log_bin": "ON"}, Start{}, ""},
+		{map[string]string{"log_bin": "OFF"}, Start{}, "no binlog: log_bin is OFF"},
+		{map[string]string{}, gtid, "no binlog: log_bin is unknown"},
+		{
+			map[string]string{"log_bin": "ON", "binlog_storage_engine": "innodb"}, Start{Oldest: true},
+			"no binlog with positions: binlog_storage_engine is innodb: begin behind a GTID, such as SELECT @@gtid_binlog_pos gives",
+		},
+		{map[string]string{"log_bin": "ON", "binlog_storage_engine": "innodb"}, gtid, ""},
+		{map[string]string{"log_bin": "ON", "binlog_storage_engine": ""}, Start{}, ""},
+	} {
+		err := (&Facts{Settings: test.settings}).check(&test.from)
+		switch {
+		case test.want == "" && err == nil:
+		case err == nil || err.Error() != test.want || !errors.Is(err, ErrNoBinlog):
+			t.Errorf("%v from %+v: got %v, want %s", test.settings, test.from, err, test.want)
+		}
+	}
+}
