@@ -154,6 +154,8 @@ type watcher struct {
 	sampler *iosample.Sampler // nil for none
 	first   *iosample.Interval
 
+	replaced chan error // has what poll found of the log that is read
+
 	mu         sync.Mutex // guards what is below
 	counts     *syncCounts
 	latency    *metrics.SyncLatency
@@ -195,7 +197,7 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	w := &watcher{u: u, o: o}
+	w := &watcher{u: u, o: o, replaced: make(chan error, 1)}
 
 	// 1. Syncs are counted first, so that none is missed of what is read.
 	closeSampler, err := w.openSampler(ctx, options, settings)
@@ -374,10 +376,12 @@ func (w *watcher) count(v *iosample.Interval) {
 // pollEvery is how often settings are read again. Tests shorten it.
 var pollEvery = 10 * time.Second
 
-// poll reads the server's settings again and again, and tells what changed.
+// poll reads the server's settings again and again, and tells what changed. It
+// looks at the server's position, too.
 func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]string) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	behind := 0
 	for {
 		select {
 		case <-tick.C:
@@ -400,6 +404,18 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 			}
 		}
 		known = now
+		// A dump knows nothing of a reset of the logs until the new one is longer.
+		// MariaDB's position may lag a little behind what the dump has sent.
+		read := w.stream.State()
+		file, offset, err := conn.Position(ctx)
+		if err != nil || file != read.File || offset >= read.Offset {
+			behind = 0
+			continue
+		}
+		if behind++; behind == 3 {
+			w.replaced <- fmt.Errorf("%w: %s has %d bytes, and was read up to %d", stream.ErrReplaced, file, offset, read.Offset)
+			return
+		}
 	}
 }
 
@@ -424,6 +440,8 @@ func (w *watcher) loop(ctx context.Context) error {
 			}
 		case <-w.feed.streamDone:
 			return w.feed.err
+		case err := <-w.replaced:
+			return err
 		case <-ctx.Done():
 			return nil
 		}

@@ -95,8 +95,14 @@ func (w *watching) interrupt(t *testing.T) *watched {
 	if strings.Contains(w.out.String()+w.errs.String(), secret) {
 		t.Error("the password was printed")
 	}
+	return read(t, w.out.String())
+}
+
+// read adds up what a watch printed.
+func read(t *testing.T, printed string) *watched {
+	t.Helper()
 	out := &watched{sum: jsonLine{Sync: &jsonGroups{}, Syncs: map[string]int64{}}}
-	for line := range strings.Lines(w.out.String()) {
+	for line := range strings.Lines(printed) {
 		var kind struct{ Type string }
 		into := func(v any) {
 			if err := json.Unmarshal([]byte(line), v); err != nil {
@@ -129,7 +135,7 @@ func (w *watching) interrupt(t *testing.T) *watched {
 		}
 	}
 	if out.summary.Result == nil {
-		t.Fatalf("no summary:\n%s", &w.out)
+		t.Fatalf("no summary:\n%s", printed)
 	}
 	return out
 }

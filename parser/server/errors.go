@@ -49,7 +49,7 @@ func refusal(err error) (*serverError, bool) {
 
 // plain strips an error of what the layers between have put around it.
 func plain(err error) error {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != syscall.EPIPE { // which callers take for that of their output
 		return errno
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
@@ -58,7 +58,7 @@ func plain(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("no answer for %v", ioTimeout)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
 		return errors.New("the server closed the connection")
 	}
 	for {

@@ -211,6 +211,9 @@ func (s *source) fill(wait bool) error {
 		case errors.Is(err, io.EOF) && s.bounded():
 			s.done = true
 		default:
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
+			}
 			if err := s.fatal(err); err != nil {
 				return s.fail(err)
 			}
@@ -398,7 +401,7 @@ func (s *source) lose(err error) {
 	s.disconnect()
 	s.lost = err
 	s.stream.update(func(st *State) { st.Connected = false })
-	s.notify(Lost, "connection lost: %v", err)
+	s.notify(Lost, "%v", err)
 }
 
 func (s *source) disconnect() {

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bgcstat/parser/server"
+	"bgcstat/parser/servertest"
+	"bgcstat/parser/stream"
+)
+
+// ended waits for a watch that ends by itself, with a status.
+func (w *watching) ended(t *testing.T, status int) {
+	t.Helper()
+	select {
+	case <-w.done:
+	case <-time.After(60 * time.Second):
+		out := w.out.String()
+		t.Fatalf("watch goes on:\n%s%s", out[max(0, len(out)-3000):], &w.errs)
+	}
+	if got := w.cmd.ProcessState.ExitCode(); got != status {
+		t.Errorf("status %d, want %d", got, status)
+	}
+	if strings.Contains(w.out.String()+w.errs.String(), secret) {
+		t.Error("the password was printed")
+	}
+}
+
+// here is bgcstat watch in this process, which looks often at the settings.
+type here struct {
+	out, errs output
+	status    chan int // has the exit status when it has ended
+}
+
+func startHere(t *testing.T, args ...string) *here {
+	t.Helper()
+	before := pollEvery
+	pollEvery = 100 * time.Millisecond
+	mine := filepath.Join(t.TempDir(), "my.cnf")
+	if err := os.WriteFile(mine, []byte("[client]\npassword="+secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &here{status: make(chan int, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.status <- run(append([]string{"watch", "--defaults-file", mine}, args...), strings.NewReader(""), &w.out, &w.errs)
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			panic("watch goes on") // which would be waited for
+		}
+		pollEvery = before
+	})
+	w.await(t, `"type":"interval"`)
+	return w
+}
+
+func (w *here) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(w.out.String(), text); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("watch has not printed %s: %s", text, &w.errs)
+		}
+	}
+}
+
+// ended waits for the end, and gives the exit status.
+func (w *here) ended(t *testing.T) int {
+	t.Helper()
+	select {
+	case status := <-w.status:
+		return status
+	case <-time.After(60 * time.Second):
+		t.Fatalf("watch goes on: %s", &w.errs)
+		return -1
+	}
+}
+
+// TestWatchFaults has happen to a server what may while it is watched.
+func TestWatchFaults(t *testing.T) {
+	for _, kind := range servertest.Kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := servertest.Start(t, kind, "--binlog-format=ROW", "--sync-binlog=1")
+			s.Exec(t, "CREATE DATABASE sb; CREATE TABLE sb.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT); CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
+			args := []string{"-S", s.Socket, "-u", "sb", "--source", "none", "--interval", "100ms", "--format", "json"}
+			insert := func() { s.Exec(t, "INSERT INTO sb.t (v) VALUES (1)") }
+
+			t.Run("kill", func(t *testing.T) {
+				w := startWatching(t, args...)
+				insert()
+				w.await(t, `"transactions":1`, 1)
+				id := strings.Fields(s.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"))
+				if len(id) != 1 {
+					t.Fatalf("dumps are %v", id)
+				}
+				s.Exec(t, "KILL "+id[0])
+				w.await(t, `"kind":"connection-resumed"`, 1)
+				insert()
+				w.await(t, `"transactions":1`, 2)
+				var kinds []string
+				out := w.interrupt(t)
+				for _, e := range out.events {
+					kinds = append(kinds, e.Kind)
+				}
+				if !slices.Equal(kinds, []string{"connection-lost", "connection-resumed"}) {
+					t.Errorf("events are %+v", out.events)
+				}
+				if out.summary.Reconnects != 1 || out.summary.Result.Transactions != 2 {
+					t.Errorf("%d transactions after %d reconnects", out.summary.Result.Transactions, out.summary.Reconnects)
+				}
+			})
+
+			// The dump knows nothing of it, as little is written afterwards.
+			t.Run("reset", func(t *testing.T) {
+				w := startHere(t, args...)
+				insert()
+				w.await(t, `"transactions":1`)
+				s.Exec(t, map[bool]string{true: "RESET BINARY LOGS AND GTIDS", false: "RESET MASTER"}[kind.MySQL()])
+				if status := w.ended(t); status != statusDamaged {
+					t.Errorf("status %d, want %d", status, statusDamaged)
+				}
+				if last := lastLine(&w.errs); !strings.HasPrefix(last, "bgcstat: log was replaced: ") {
+					t.Errorf("said was\n%s", &w.errs)
+				}
+				if r := read(t, w.out.String()).summary.Result; r.Transactions != 1 {
+					t.Errorf("%d transactions, want 1", r.Transactions)
+				}
+			})
+
+			// The last one: the server does not come back.
+			t.Run("stop", func(t *testing.T) {
+				text := slices.Delete(slices.Clone(args), len(args)-2, len(args))
+				out := t.TempDir()
+				w := startWatching(t, append(args, "--retries", "2")...)
+				cmd := child(append([]string{"watch", "--no-defaults", "--retries", "0", "--out", out, "--plots", "timeline"}, text...)...)
+				var printed, said output
+				cmd.Stdout, cmd.Stderr = &printed, &said
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for strings.Count(printed.String(), "\n") < 3 {
+					time.Sleep(20 * time.Millisecond)
+				}
+				insert()
+				w.await(t, `"transactions":1`, 1)
+				time.Sleep(200 * time.Millisecond)
+				s.Stop(t)
+				w.ended(t, statusDamaged)
+				if want := "bgcstat: given up after 2 attempts to connect again: connect to sb@localhost via " + s.Socket + ": "; !strings.HasPrefix(lastLine(&w.errs), want) {
+					t.Errorf("said was\n%s", &w.errs)
+				}
+				if !strings.Contains(w.out.String(), `"type":"summary"`) {
+					t.Errorf("no summary:\n%s", &w.out)
+				}
+				_ = cmd.Wait()
+				if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(printed.String(), "\ntransactions    1, ") {
+					t.Errorf("%v\n%s%s", cmd.ProcessState, &printed, &said)
+				}
+				if want := "bgcstat: lost connection to sb@localhost via " + s.Socket + ": "; !strings.HasPrefix(lastLine(&said), want) {
+					t.Errorf("said was\n%s", &said)
+				}
+				if found, _ := filepath.Glob(filepath.Join(out, "report.*")); len(found) != 2 {
+					t.Errorf("written was %v", found)
+				}
+			})
+		})
+	}
+}
+
+func lastLine(o *output) string {
+	lines := strings.Split(strings.TrimSpace(o.String()), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !strings.HasPrefix(lines[i], "bgcstat: hint: ") {
+			return lines[i]
+		}
+	}
+	return ""
+}
+
+// TestWatchSettings changes settings under a watch: each is told, and groups do
+// not wait for syncs that are not made any more.
+func TestWatchSettings(t *testing.T) {
+	needLoad(t)
+	for _, kind := range servertest.Kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := servertest.Start(t, kind, "--sync-binlog=1")
+			prepare(t, s)
+			watch := startHere(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "200ms", "--count", "75", "--format", "json")
+			sysbench(t, s, "run", "--events=2000")
+			s.Exec(t, "SET GLOBAL sync_binlog = 0")
+			sysbench(t, s, "run", "--events=4000")
+			s.Exec(t, "SET GLOBAL sync_binlog = 100")
+			status := watch.ended(t)
+			w := read(t, watch.out.String())
+			var told []string
+			for _, e := range w.events {
+				if e.Kind == "setting-changed" {
+					told = append(told, e.Message)
+				}
+			}
+			if want := []string{"sync_binlog is 0, was 1", "sync_binlog is 100, was 0"}; !slices.Equal(told, want) {
+				t.Errorf("told was %q, want %q; %v", told, want, w.events)
+			}
+			r := w.summary.Result
+			if status != statusDone || r.Transactions != 6000 || w.sum.Transactions != 6000 {
+				t.Errorf("status %d, %d transactions of which lines have %d\n%s", status, r.Transactions, w.sum.Transactions, &watch.errs)
+			}
+			t.Log(watch.errs.String(), w.sum.Sync, r.Groups.Sync, r.Warnings, r.IO)
+		})
+	}
+}
+
+// TestCautions has servers that cannot be started for a test.
+func TestCautions(t *testing.T) {
+	for _, test := range []struct {
+		settings map[string]string
+		want     []string
+	}{
+		{map[string]string{"binlog_format": "ROW", "wsrep_on": "OFF", "group_replication_group_name": ""}, nil},
+		{nil, nil},
+		{map[string]string{"binlog_format": "MIXED"}, []string{"binlog_format is MIXED: which tables a statement changes is not known, where it is logged as one"}},
+		{map[string]string{"wsrep_on": "ON"}, []string{"a Galera node: transactions of other nodes are in its log, too, and its groups are of what it applies"}},
+		{
+			map[string]string{"group_replication_group_name": "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"},
+			[]string{"a member of Group Replication: transactions of other members are in its log, too, and its groups are of what it applies"},
+		},
+	} {
+		if got := cautions(&stream.Facts{Version: server.Version{}, Settings: test.settings}); !slices.Equal(got, test.want) {
+			t.Errorf("%v: got %q, want %q", test.settings, got, test.want)
+		}
+	}
+}
