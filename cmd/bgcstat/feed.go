@@ -238,6 +238,13 @@ func (f *feed) look() (l analysis.Live, lag time.Duration, known bool) {
 	}
 }
 
+// gaveUp reports whether syncs are joined no more.
+func (f *feed) gaveUp() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.overrun
+}
+
 // finish waits until all that came has been analyzed, after the last sample
 // and the end of the stream, and gives the result.
 func (f *feed) finish() *analysis.Result {

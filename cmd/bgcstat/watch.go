@@ -50,11 +50,11 @@ func (o *watchOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
 	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
 	f.BoolVar(&o.arrivals, "arrivals", true, "estimate sync groups by when transactions arrive, where that tells them")
+	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
+	f.IntVar(&o.retries, "retries", 0, "give up when `N` attempts in a row to connect again have failed; 0 makes none (default: never)")
+	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
 	o.web.addFlags(f)
 	o.pageOptions.addFlags(f)
-	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
-	f.IntVar(&o.retries, "retries", -1, "give up when `N` attempts in a row to connect again have failed (default: never)")
-	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
 	o.connectOptions.addFlags(f)
 }
 
@@ -63,28 +63,30 @@ func watchCommand(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags]",
 		Short: "Follow a running server, and show its commit groups as they happen",
-		Long: `Reads the binlog of a running server as a replica does, from where it ends now or
-from an earlier place, and prints a line each interval: transactions, commit
-groups and their size, syncs, and how far behind reading is. The server is not
-changed, and waits for nothing: watch acknowledges no semi-synchronous commit
-and is not registered as a replica.
+		Long: `Follows a running server, and prints a line each interval: transactions, the
+commit groups that they were committed in, syncs, and how far behind reading is.
+It reads the binlog as a replica does, from where that ends now or from an
+earlier place. Nothing of the server is changed, and nothing of it waits: watch
+acknowledges no semi-synchronous commit and is not registered as a replica.
 
-  trx/s groups/s   transactions, and the sync groups that they were committed in
-  mean max alone   transactions per group, the most, and % that were alone
-  binlog redo oth  syncs per second by class, counted on the server's host, or by
-                   the server itself where that is another
+  trx groups       transactions per second, and the sync groups that they made
+  mean max         transactions in a group on average, and in the largest one
+  alone%           share of the transactions that had no other in their group
+  syncs            of the binlog, of InnoDB's redo log, of all other files
   p99 ms           time that 99 % of the binlog's syncs did not exceed
   lag s            how long after its commit the last transaction came
 
-Figures marked ~ are estimated, all others are counted; - is not known. On Linux
-beside the server, by source bpf and at sync_binlog=1, groups are exact.
+Figures marked ~ are estimated, all others are counted; - is not known. MariaDB's
+groups are exact. MySQL's are where syncs are counted by source bpf on the
+server's own host and sync_binlog is 1; else they are estimated by when
+transactions come, or by their commit timestamps.
 
-A lost connection is made anew, and reading goes on where it was; another server
-that answers then is read on by GTID. Ctrl-C ends with a report on all that was
-seen, and with --out writes it as analyze does.
+Where the connection is lost it is made anew, and reading goes on where it was;
+from another server that answers then, by GTID. Ctrl-C ends with a report on all
+that was seen; --out writes it as analyze does.
 
-Privileges: REPLICATION SLAVE, and REPLICATION CLIENT to begin at the current
-place (MariaDB: BINLOG MONITOR); SELECT on performance_schema for --source status.
+Privileges: REPLICATION SLAVE; REPLICATION CLIENT (MariaDB: BINLOG MONITOR) to
+begin at the current place; SELECT on performance_schema for --source status.
 
 Exit status:
   0  done
@@ -133,8 +135,11 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if f.Changed("server-id") && o.serverID == 0 {
 		return usageError("--server-id is 0, want 1 to 4294967295")
 	}
-	if f.Changed("retries") && o.retries < 0 {
+	if o.retries < 0 {
 		return usageError("--retries is %d, want at least 0", o.retries)
+	}
+	if !f.Changed("retries") {
+		o.retries = -1
 	}
 	if err := o.web.check(f); err != nil {
 		return err
@@ -477,6 +482,9 @@ func (w *watcher) line(at time.Time) error {
 		return err
 	}
 	s := w.state(at)
+	if g := s.live.Sync; g != nil && g.Method == analysis.Traced && w.feed.gaveUp() {
+		s.live.Sync = nil // the groups since are not none, but not known
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.screen.line(s)

@@ -90,8 +90,8 @@ type watchText struct {
 func newWatchText(w io.Writer) *watchText { return &watchText{w: bufio.NewWriter(w)} }
 
 // watchHeader stands above the lines.
-const watchHeader = `            trx  groups  ---- group size ----  --- syncs per second ---    p99    lag
-time         /s      /s    mean   max alone %  binlog   redo    oth          ms      s
+const watchHeader = `            trx  groups ---- group size ---- - syncs per second -    p99    lag
+time         /s      /s    mean   max alone% binlog   redo  other     ms      s
 `
 
 func (t *watchText) begin(s *watchState) { t.last = s }
@@ -127,7 +127,7 @@ func (t *watchText) line(s *watchState) error {
 	if s.lag != nil {
 		lag = digits(*s.lag, 3)
 	}
-	fmt.Fprintf(t.w, "%s %6s %7s %7s %5s %7s %7s %6s %6s %7s %6s\n", s.time.Local().Format(time.TimeOnly),
+	fmt.Fprintf(t.w, "%s %6s %7s %7s %5s %6s %6s %6s %6s %6s %6s\n", s.time.Local().Format(time.TimeOnly),
 		rate(l.transactions, l.seconds), groups, mean, most, alone, binlog, redo, other, p99, lag)
 	if c := s.counts; c != nil && c.gap != "" {
 		fmt.Fprintf(t.w, "%s %s\n", s.time.Local().Format(time.TimeOnly), report.Printable(c.gap))
@@ -138,7 +138,7 @@ func (t *watchText) line(s *watchState) error {
 // changes says what the figures rest on, when that is new.
 func (t *watchText) changes(s *watchState) {
 	now := s.time.Local().Format(time.TimeOnly)
-	basis := "only bounds of the groups are known as yet"
+	basis := "of the groups only bounds are known"
 	if g := s.live.Sync; g != nil {
 		basis = fmt.Sprintf("groups are %s, by %s", g.Basis, g.Method)
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/iosample"
+)
+
+// TestWatchText holds the lines to 79 columns, below their heading.
+func TestWatchText(t *testing.T) {
+	for line := range strings.Lines(watchHeader) {
+		if len(line) != 80 { // with its end
+			t.Errorf("the heading has %d columns: %s", len(line)-1, line)
+		}
+	}
+	at := time.Date(2026, 11, 30, 20, 15, 28, 0, time.Local)
+	groups := func(basis analysis.Basis, sizes ...analysis.HistogramBin) *analysis.LiveGroups {
+		return &analysis.LiveGroups{Basis: basis, Method: analysis.CommitTimestamps, Sizes: sizes}
+	}
+	lag, long := 0.0123, 99999.5
+	for _, test := range []struct {
+		live   analysis.Live
+		counts *syncCounts
+		lag    *float64
+		want   string
+	}{
+		{analysis.Live{}, nil, nil, "20:15:28    0.0       -       -     -      -      -      -      -      -      -"},
+		{
+			analysis.Live{Transactions: 5432, Sync: groups(analysis.Estimated, analysis.HistogramBin{Size: 1, Groups: 100}, analysis.HistogramBin{Size: 12, Groups: 444})}, nil, &lag,
+			"20:15:28   5432    ~544   ~9.98   ~12   ~1.8      -      -      -      -  0.012",
+		},
+		{
+			analysis.Live{Transactions: 999_999, Sync: groups(analysis.Estimated, analysis.HistogramBin{Size: 1000, Groups: 1000})},
+			&syncCounts{
+				counts: true, source: "bpf", latency: []int64{math.MaxInt32 * 50},
+				syncs: map[iosample.Class]int64{iosample.Binlog: 999_999, iosample.Redo: 999_999, iosample.Data: 999_999},
+				total: map[iosample.Class]int64{iosample.Binlog: 1, iosample.Redo: 1, iosample.Data: 1},
+			}, &long,
+			"20:15:28 999999   ~1000 ~1000.0 ~1000   ~0.0 999999 999999 999999 107374 100000",
+		},
+	} {
+		var out bytes.Buffer
+		w := newWatchText(&out)
+		w.begin(&watchState{time: at.Add(-time.Second)})
+		if err := w.line(&watchState{time: at, live: test.live, counts: test.counts, lag: test.lag}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+		if got := lines[len(lines)-1]; got != test.want || len(got) != 79 {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
