@@ -13,7 +13,7 @@ import (
 )
 
 // TestReadme runs every command of the README, in a directory where only the
-// project's testdata is, beside a real server, which pidof finds. A block of "sh" must succeed; in a block of "console"
+// project's testdata is, beside a real server, which pidof and clients find. A block of "sh" must succeed; in a block of "console"
 // the lines behind a command must be what it prints. The two that build and
 // test the project itself are run by .ci/run.
 func TestReadme(t *testing.T) {
@@ -38,11 +38,14 @@ func TestReadme(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "pidof"), []byte(pidof), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(bin, ".my.cnf"), []byte("[client]\nsocket="+server.Socket+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	exec := func(line string) string {
 		line = strings.Replace(line, "go run ./cmd/bgcstat", "bgcstat", 1)
 		cmd := exec.Command("bash", "-o", "pipefail", "-c", line)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TZ=UTC")
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TZ=UTC", "HOME="+bin)
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		out, err := cmd.Output()

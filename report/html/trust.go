@@ -58,7 +58,7 @@ func logsInWords(sources []analysis.Source) string {
 	}
 	s := fmt.Sprintf("%d: %d complete", n, n-bad-open)
 	if open > 0 {
-		s += fmt.Sprintf(", %d still open when copied", open)
+		s += fmt.Sprintf(", %d still open when read", open)
 	}
 	if bad > 0 {
 		s += fmt.Sprintf(", %d damaged or not read to the end", bad)
