@@ -176,9 +176,9 @@ func TestWatchFaults(t *testing.T) {
 
 func lastLine(o *output) string {
 	lines := strings.Split(strings.TrimSpace(o.String()), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if !strings.HasPrefix(lines[i], "bgcstat: hint: ") {
-			return lines[i]
+	for _, line := range slices.Backward(lines) {
+		if !strings.HasPrefix(line, "bgcstat: hint: ") {
+			return line
 		}
 	}
 	return ""

@@ -23,9 +23,9 @@ type refusal struct {
 	hint   string // part of a hint; "" for none wanted
 }
 
-func (r *refusal) check(t *testing.T, args ...string) {
+func (r *refusal) check(t *testing.T) {
 	t.Helper()
-	cmd := child(append(append([]string{"watch", "--no-defaults", "--count", "2", "--interval", "100ms", "--source", "none"}, args...), r.args...)...)
+	cmd := child(append([]string{"watch", "--no-defaults", "--count", "2", "--interval", "100ms", "--source", "none"}, r.args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {

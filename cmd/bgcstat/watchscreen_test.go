@@ -31,7 +31,8 @@ func TestWatchText(t *testing.T) {
 	}{
 		{analysis.Live{}, nil, nil, "20:15:28    0.0       -       -     -      -      -      -      -      -      -"},
 		{
-			analysis.Live{Transactions: 5432, Sync: groups(analysis.Estimated, analysis.HistogramBin{Size: 1, Groups: 100}, analysis.HistogramBin{Size: 12, Groups: 444})}, nil, &lag,
+			analysis.Live{Transactions: 5432, Sync: groups(analysis.Estimated, analysis.HistogramBin{Size: 1, Groups: 100}, analysis.HistogramBin{Size: 12, Groups: 444})},
+			nil, &lag,
 			"20:15:28   5432    ~544   ~9.98   ~12   ~1.8      -      -      -      -  0.012",
 		},
 		{

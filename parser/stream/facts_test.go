@@ -23,7 +23,8 @@ func TestCheck(t *testing.T) {
 		{map[string]string{"log_bin": "OFF"}, Start{}, "no binlog: log_bin is OFF"},
 		{map[string]string{}, gtid, "no binlog: log_bin is unknown"},
 		{
-			map[string]string{"log_bin": "ON", "binlog_storage_engine": "innodb"}, Start{Oldest: true},
+			map[string]string{"log_bin": "ON", "binlog_storage_engine": "innodb"},
+			Start{Oldest: true},
 			"no binlog with positions: binlog_storage_engine is innodb: begin behind a GTID, such as SELECT @@gtid_binlog_pos gives",
 		},
 		{map[string]string{"log_bin": "ON", "binlog_storage_engine": "innodb"}, gtid, ""},

@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"bgcstat/parser/server"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"bgcstat/parser"
+	"bgcstat/parser/server"
 	"bgcstat/parser/stream"
 )
 
