@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"bgcstat/analysis"
 	"bgcstat/parser/servertest"
@@ -84,6 +87,25 @@ func sysbenchCommand(s *servertest.Server, events int) []string {
 	}
 }
 
+func decompressed(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // TestRecordFaults ends runs in every way but the good one: what there is up to
 // then must be there, and the exit status must tell.
 func TestRecordFaults(t *testing.T) {
@@ -119,9 +141,8 @@ func TestRecordFaults(t *testing.T) {
 				t.Errorf("others: %+v", r.run.Others)
 			}
 			// The same transactions in the rows.
-			rows, err := exec.Command("zstdcat", filepath.Join(r.dir, transactionsFile)).Output()
-			if err != nil || bytes.Count(rows, []byte("\n")) != updates+1 {
-				t.Errorf("%s: %v, %d lines", transactionsFile, err, bytes.Count(rows, []byte("\n")))
+			if rows := decompressed(t, filepath.Join(r.dir, transactionsFile)); bytes.Count(rows, []byte("\n")) != updates+1 {
+				t.Errorf("%s: %d lines", transactionsFile, bytes.Count(rows, []byte("\n")))
 			}
 		}
 		// Nothing is left of a command that cannot be run.
@@ -235,8 +256,24 @@ func TestGroupCommit(t *testing.T) {
 					t.Errorf("%d clients: %d groups (%s) by %d syncs", clients, *g.Count, g.Basis, *io.BinlogSyncsDurable)
 				}
 			}
+			checkCompared(t, runs)
 			t.Logf("%v: %.2f s and %.2f s, %d and %d groups", kind, runs[0].run.Seconds, runs[1].run.Seconds, *runs[0].result.Groups.Sync.Count, *runs[1].result.Groups.Sync.Count)
 		})
+	}
+}
+
+// checkCompared compares two runs, the second with twice the clients.
+func checkCompared(t *testing.T, runs []*recorded) {
+	t.Helper()
+	var c analysis.Comparison
+	if err := json.Unmarshal(bgcstat(t, "compare", "--format", "json", runs[0].dir, runs[1].dir), &c); err != nil {
+		t.Fatal(err)
+	}
+	text := string(bgcstat(t, "compare", runs[0].dir, runs[1].dir))
+	for _, want := range []string{"transactions +100 %", "sync groups", "binlog syncs", "clients: A 8, B 16"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("compare does not say %q:\n%s", want, text)
+		}
 	}
 }
 
