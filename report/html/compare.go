@@ -61,7 +61,7 @@ func newComparePage(c *analysis.Comparison) *comparePage {
 
 // called is a column's letter and name.
 func called(c *analysis.Comparison, column int) string {
-	return report.Letter(column) + "\u00a0" + brief(report.Printable(c.Columns[column].Name), 28)
+	return report.Letter(column) + "\u00a0" + brief(report.Printable(c.Columns[column].Name), 16)
 }
 
 // brief is a name where there is little room.
