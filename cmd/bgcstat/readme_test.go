@@ -13,8 +13,9 @@ import (
 )
 
 // TestReadme runs every command of the README, in a directory where only the
-// project's testdata is, beside a real server, which pidof and clients find. A block of "sh" must succeed; in a block of "console"
-// the lines behind a command must be what it prints. The two that build and
+// project's testdata is, beside a real server, which pidof and clients find. A
+// block of "sh" must succeed; in a block of "console" the lines behind a command
+// must be what it prints. The two that build and
 // test the project itself are run by .ci/run.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
@@ -41,11 +42,16 @@ func TestReadme(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, ".my.cnf"), []byte("[client]\nsocket="+server.Socket+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	server.Exec(t, "CREATE DATABASE sb")
+	if _, err := exec.LookPath("sysbench"); err != nil {
+		need(t, "needs sysbench: %v", err)
+	}
 	exec := func(line string) string {
 		line = strings.Replace(line, "go run ./cmd/bgcstat", "bgcstat", 1)
 		cmd := exec.Command("bash", "-o", "pipefail", "-c", line)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TZ=UTC", "HOME="+bin)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TZ=UTC", "HOME="+bin,
+			"c=--mysql-socket="+server.Socket+" --mysql-user=root --mysql-db=sb")
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		out, err := cmd.Output()
