@@ -32,10 +32,9 @@ import (
 type recordOptions struct {
 	connectOptions
 	pageOptions
-	label          string
-	source         string
-	sampleInterval time.Duration
-	keepLog        bool
+	sourceOptions
+	label   string
+	keepLog bool
 }
 
 func (o *recordOptions) addFlags(f *pflag.FlagSet) {
@@ -43,8 +42,7 @@ func (o *recordOptions) addFlags(f *pflag.FlagSet) {
 	o.pageOptions.addFlags(f)
 	f.Lookup("out").Usage = "the run's `directory`, which must be new or empty"
 	f.StringVar(&o.label, "label", "", "a `name` for the run: runs that share one are repeats to compare")
-	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
-	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
+	o.sourceOptions.addFlags(f)
 	f.BoolVar(&o.keepLog, "keep-log", false, "keep the bytes of the logs, too, in log/")
 	o.connectOptions.addFlags(f)
 }
@@ -102,21 +100,10 @@ func (o *recordOptions) check(f *pflag.FlagSet) error {
 	if o.out == "" {
 		return usageError("--out is missing, want a directory for the run")
 	}
-	if err := checkSource(o.source, o.sampleInterval); err != nil {
+	if err := o.sourceOptions.check(); err != nil {
 		return err
 	}
 	return o.pageOptions.check(f)
-}
-
-// checkSource reads the flags that say how syncs are counted.
-func checkSource(source string, interval time.Duration) error {
-	if !slices.Contains(append([]string{"auto", "none"}, iosample.Sources...), source) {
-		return usageError("--source is %q, want auto, %s or none", source, strings.Join(iosample.Sources, ", "))
-	}
-	if least := 10 * time.Millisecond; interval < least {
-		return usageError("--sample-interval is %v, want at least %v", interval, least)
-	}
-	return nil
 }
 
 // recorder is a run of record.
@@ -129,7 +116,7 @@ type recorder struct {
 	before  map[string]int64 // counters
 	session int64            // id of a session that began just before the command
 
-	sampler *iosample.Sampler // nil for none
+	sampler *counting // nil for none
 	trace   *traceFile
 	binlogs string // directory of the server's logs on this host, "" where not known
 
@@ -160,11 +147,10 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 	if err := r.start(ctx, command); err != nil {
 		return err
 	}
-	closeSampler, err := r.openSampler(ctx)
-	if err != nil {
+	if err := r.openSampler(ctx); err != nil {
 		return err
 	}
-	defer closeSampler()
+	defer r.sampler.close()
 	if err := makeRunDir(o.out); err != nil {
 		return err
 	}
@@ -270,48 +256,33 @@ func (r *recorder) position(ctx context.Context) *analysis.Position {
 }
 
 // openSampler begins to count syncs, if that is wanted and possible.
-func (r *recorder) openSampler(ctx context.Context) (closeAll func(), err error) {
-	if r.o.source == "none" {
-		r.run.Without = []string{"counts of syncs: --source is none"}
-		return func() {}, nil
+func (r *recorder) openSampler(ctx context.Context) error {
+	c, why, err := r.o.sourceOptions.open(ctx, r.u, r.options, r.run.Settings)
+	switch {
+	case err != nil:
+		return err
+	case why != nil:
+		r.run.Without = append(r.run.Without, fmt.Sprintf("counts of syncs: %v", why))
+	case c == nil:
+		r.run.Without = append(r.run.Without, "counts of syncs: --source is none")
 	}
-	conn := &sqlServer{options: r.options}
-	c := iosample.Config{Interval: r.o.sampleInterval, Server: conn}
-	if r.o.source != "auto" {
-		c.Source = r.o.source
+	if c == nil {
+		return nil
 	}
-	findServer(&c, r.options, r.run.Settings)
-	s, err := iosample.Open(ctx, c)
-	if err != nil {
-		conn.close()
-		if r.o.source != "auto" || ctx.Err() != nil {
-			return nil, err
-		}
-		r.run.Without = append(r.run.Without, fmt.Sprintf("counts of syncs: %v", err))
-		return func() {}, nil
-	}
-	h := s.Header()
-	r.u.errorf("counting syncs by %s, %s: %s", h.Source, words(h.Exactness), h.Detail)
-	for _, refused := range h.Refused {
-		r.u.hintf("not by %s: %s", refused.Source, refused.Why)
-	}
-	if b, ok := s.Binlog(); ok {
+	r.sampler = c
+	h := c.Header()
+	if b, ok := c.Binlog(); ok {
 		r.binlogs = filepath.Dir(b.Path)
 	}
-	r.run.Server.Local = h.PID != 0
 	if h.Exactness == iosample.DeviceWide {
 		r.run.Without = append(r.run.Without, "counts of syncs: "+h.Detail)
 	}
-	if !r.run.Server.Local {
+	if r.run.Server.Local = h.PID != 0; !r.run.Server.Local {
 		r.run.Without = append(r.run.Without, "syncs of each file and the time that they took, and CPU times: only the server's host tells them")
-	} else {
-		r.run.Host = &analysis.RunHost{Name: h.Host, Kernel: h.Kernel, CPUs: runtime.NumCPU(), Device: h.Device, WriteCache: h.WriteCache}
+		return nil
 	}
-	r.sampler = s
-	return func() {
-		s.Close()
-		conn.close()
-	}, nil
+	r.run.Host = &analysis.RunHost{Name: h.Host, Kernel: h.Kernel, CPUs: runtime.NumCPU(), Device: h.Device, WriteCache: h.WriteCache}
+	return nil
 }
 
 func (r *recorder) openTrace() (err error) {

@@ -159,30 +159,14 @@ func (r *recorder) logOverConnection(ctx context.Context) *runLog {
 	l.settings = analysis.Settings{}.With(r.run.Settings)
 	l.filter = analysis.Filter{StopPosition: r.run.To.Position, LastLog: r.run.To.File}
 	l.read = func(u *ui, add func(*parser.Txn) error) ([]*parser.Log, error) {
-		s, err := stream.Open(ctx, stream.Config{
+		return readStream(ctx, u, stream.Config{
 			Server: r.options, From: stream.Start{File: r.run.From.File, Offset: r.run.From.Position}, ToLastLog: true,
-			Retries: remoteRetries, Notify: func(n stream.Notice) { u.warningf("%s", n.Text) },
+		}, func(t *parser.Txn) error {
+			if later(t.Log.Name, r.run.To.File) {
+				return nil // written after the run
+			}
+			return add(t)
 		})
-		if err != nil {
-			return nil, err
-		}
-		defer s.Close()
-		for {
-			t, _, err := s.Next()
-			if _, ok := errors.AsType[*parser.Error](err); ok {
-				u.errorf("%v", err)
-				continue
-			}
-			if errors.Is(err, io.EOF) || err == nil && later(t.Log.Name, r.run.To.File) {
-				return s.Logs(), nil
-			}
-			if err == nil {
-				err = add(t)
-			}
-			if err != nil {
-				return s.Logs(), err
-			}
-		}
 	}
 	return l
 }

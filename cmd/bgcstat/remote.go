@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -91,13 +90,22 @@ func (o *analyzeOptions) remoteReading(ctx context.Context, u *ui, f *pflag.Flag
 const remoteRetries = 5
 
 func (o *analyzeOptions) readRemote(ctx context.Context, u *ui, options server.Options, name string, add func(*parser.Txn) error) ([]*parser.Log, error) {
-	s, err := stream.Open(ctx, stream.Config{
-		Server: options, From: stream.Start{File: name, Offset: 4}, Bounded: !o.toLastLog, ToLastLog: o.toLastLog,
-		Retries: remoteRetries, NoChecksums: o.noChecksum,
-		Notify: func(n stream.Notice) { u.warningf("%s", n.Text) },
-	})
+	logs, err := readStream(ctx, u, stream.Config{
+		Server: options, From: stream.Start{File: name, Offset: 4}, Bounded: !o.toLastLog, ToLastLog: o.toLastLog, NoChecksums: o.noChecksum,
+	}, add)
 	if err != nil {
-		return nil, followError(err)
+		return logs, followError(err)
+	}
+	return logs, nil
+}
+
+// readStream reads a bounded stream to its end.
+func readStream(ctx context.Context, u *ui, c stream.Config, add func(*parser.Txn) error) ([]*parser.Log, error) {
+	c.Retries = remoteRetries
+	c.Notify = func(n stream.Notice) { u.warningf("%s", n.Text) }
+	s, err := stream.Open(ctx, c)
+	if err != nil {
+		return nil, err
 	}
 	defer s.Close()
 	for {
@@ -106,13 +114,13 @@ func (o *analyzeOptions) readRemote(ctx context.Context, u *ui, options server.O
 			u.errorf("%v", err)
 			continue
 		}
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return s.Logs(), nil
-		case err != nil:
-			return s.Logs(), followError(fmt.Errorf("%s: %w", name, err))
 		}
-		if err := add(t); err != nil {
+		if err == nil {
+			err = add(t)
+		}
+		if err != nil {
 			return s.Logs(), err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,16 +26,16 @@ import (
 type watchOptions struct {
 	connectOptions
 	pageOptions
-	web                      webOptions
-	from                     string
-	interval, sampleInterval time.Duration
-	count                    int
-	format                   string
-	source                   string
-	arrivals                 bool
-	serverID                 uint32
-	retries                  int
-	noChecksum               bool
+	sourceOptions
+	web        webOptions
+	from       string
+	interval   time.Duration
+	count      int
+	format     string
+	arrivals   bool
+	serverID   uint32
+	retries    int
+	noChecksum bool
 
 	start stream.Start
 }
@@ -47,8 +46,7 @@ func (o *watchOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.interval, "interval", time.Second, "print a line each `time`")
 	f.IntVar(&o.count, "count", 0, "end after `N` lines (default: at Ctrl-C)")
 	f.StringVar(&o.format, "format", "text", "print lines of `text`, or json: an object a line")
-	f.StringVar(&o.source, "source", "auto", "count syncs by `source`: bpf, perf, status, proc, auto, the first of them that can be used, or none")
-	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
+	o.sourceOptions.addFlags(f)
 	f.BoolVar(&o.arrivals, "arrivals", true, "estimate sync groups by when transactions arrive, where that tells them")
 	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
 	f.IntVar(&o.retries, "retries", 0, "give up when `N` attempts in a row to connect again have failed; 0 makes none (default: never)")
@@ -119,12 +117,8 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if !slices.Contains([]string{"text", "json"}, o.format) {
 		return usageError("--format is %q, want text or json", o.format)
 	}
-	if !slices.Contains(append([]string{"auto", "none"}, iosample.Sources...), o.source) {
-		return usageError("--source is %q, want auto, %s or none", o.source, strings.Join(iosample.Sources, ", "))
-	}
-	const least = 10 * time.Millisecond
-	if o.sampleInterval < least {
-		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, least)
+	if err := o.sourceOptions.check(); err != nil {
+		return err
 	}
 	if o.interval < o.sampleInterval {
 		return usageError("--interval is %v, less than --sample-interval, %v", o.interval, o.sampleInterval)
@@ -156,7 +150,7 @@ type watcher struct {
 	screen watchScreen
 	server metrics.Server
 
-	sampler *iosample.Sampler // nil for none
+	sampler *counting // nil for none
 	first   *iosample.Interval
 
 	replaced chan error // has what poll found of the log that is read
@@ -205,11 +199,10 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	w := &watcher{u: u, o: o, replaced: make(chan error, 1)}
 
 	// 1. Syncs are counted first, so that none is missed of what is read.
-	closeSampler, err := w.openSampler(ctx, options, settings)
-	if err != nil {
+	defer func() { w.sampler.close() }()
+	if err := w.openSampler(ctx, options, settings); err != nil {
 		return err
 	}
-	defer closeSampler()
 
 	// 2. The stream.
 	w.stream, err = stream.Open(ctx, stream.Config{
@@ -294,46 +287,22 @@ func cautions(f *stream.Facts) (out []string) {
 }
 
 // openSampler begins to count syncs, if that is wanted and possible.
-func (w *watcher) openSampler(ctx context.Context, options server.Options, settings map[string]string) (closeAll func(), err error) {
-	o := w.o
-	if o.source == "none" {
-		return func() {}, nil
+func (w *watcher) openSampler(ctx context.Context, options server.Options, settings map[string]string) error {
+	c, why, err := w.o.sourceOptions.open(ctx, w.u, options, settings)
+	if why != nil {
+		w.u.hintf("syncs are not counted: %v", why)
 	}
-	conn := &sqlServer{options: options}
-	c := iosample.Config{Interval: o.sampleInterval, Server: conn}
-	if o.source != "auto" {
-		c.Source = o.source
+	if c == nil {
+		return err
 	}
-	findServer(&c, options, settings)
-	s, err := iosample.Open(ctx, c)
-	if err != nil {
-		conn.close()
-		if o.source != "auto" || ctx.Err() != nil {
-			return nil, err
-		}
-		w.u.hintf("syncs are not counted: %v", err)
-		return func() {}, nil
-	}
-	h := s.Header()
-	w.u.errorf("counting syncs by %s, %s: %s", h.Source, words(h.Exactness), h.Detail)
-	for _, r := range h.Refused {
-		w.u.hintf("not by %s: %s", r.Source, r.Why)
-	}
-	counts := newSyncCounts(h)
-	w.sampler, w.counts = s, &counts
-	if h.Source == "bpf" {
+	counts := newSyncCounts(c.Header())
+	w.sampler, w.counts = c, &counts
+	if c.Header().Source == "bpf" {
 		w.latency = metrics.NewSyncLatency()
 	}
-	closeAll = func() {
-		s.Close()
-		conn.close()
-	}
 	// The stream begins behind the first sample, so that all that comes is covered.
-	if w.first, err = s.Sample(ctx, false); err != nil {
-		closeAll()
-		return nil, err
-	}
-	return closeAll, nil
+	w.first, err = c.Sample(ctx, false)
+	return err
 }
 
 // sample takes samples until ctx ends, and then a last one.
