@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,53 +107,4 @@ func exitInWords(e analysis.Exit) string {
 	default:
 		return "exit status " + strconv.Itoa(e.Status)
 	}
-}
-
-// RedactRun returns a copy of run without the names of the place that it is
-// from: the values of the command's options stay only where they are numbers.
-func RedactRun(run *analysis.Run) *analysis.Run {
-	out := *run
-	out.Command = slices.Clone(run.Command)
-	for i, arg := range out.Command {
-		switch name, value, ok := strings.Cut(arg, "="); {
-		case i == 0:
-			out.Command[i] = path.Base(arg)
-		case ok && !isNumber(value):
-			out.Command[i] = name + "=…"
-		case !ok && !strings.HasPrefix(arg, "-") && !isNumber(arg) && !isWord(arg):
-			out.Command[i] = "…"
-		}
-	}
-	d := &redactor{short: map[string]string{}, counts: map[string]int{}}
-	out.Server.Address = d.name("host", run.Server.Address)
-	if run.Host != nil {
-		host := *run.Host
-		host.Name = d.name("host", host.Name)
-		out.Host = &host
-	}
-	out.From.File = d.file(run.From.File)
-	if run.To != nil {
-		out.To = &analysis.Position{File: d.file(run.To.File), Position: run.To.Position}
-	}
-	settings := func(in map[string]string) map[string]string {
-		out := make(map[string]string, len(in))
-		for _, name := range slices.Sorted(maps.Keys(in)) {
-			out[name] = d.setting(name, in[name])
-		}
-		return out
-	}
-	out.Settings, out.Changed = settings(run.Settings), settings(run.Changed)
-	out.Without, out.Missing = each(run.Without, d.text), each(run.Missing, d.text)
-	return &out
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
-}
-
-// isWord reports whether an argument is a plain word, as the name of a test or
-// a command is.
-func isWord(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' && r != '-' })
 }

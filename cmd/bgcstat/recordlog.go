@@ -74,12 +74,17 @@ func (r *recorder) report(ctx context.Context) error {
 // unless that is "".
 func showRun(u *ui, w io.Writer, o *pageOptions, run *analysis.Run, r *analysis.Result, dir string) error {
 	if o.redact {
-		run, r = report.RedactRun(run), report.Redact(r)
+		run, r = redactRun(run, r)
 	}
 	if err := report.RunText(w, run, r); err != nil || dir == "" {
 		return err
 	}
 	return o.writePage(u, r, run, dir)
+}
+
+func redactRun(run *analysis.Run, r *analysis.Result) (*analysis.Run, *analysis.Result) {
+	redacted := report.RedactRuns([]analysis.RunResult{{Run: run, Result: r}})[0]
+	return redacted.Run, redacted.Result
 }
 
 // logFiles are the files of the run's log, where they are on this host.

@@ -43,7 +43,7 @@ replaced.
 				err = showRun(u, u.stdout, o, run, result, o.out)
 			default:
 				if o.redact {
-					run, result = report.RedactRun(run), report.Redact(result)
+					run, result = redactRun(run, result)
 				}
 				if format == "json" {
 					err = report.JSON(u.stdout, result)
