@@ -168,8 +168,9 @@ func (t *watchText) end(s *watchState, r *analysis.Result) error {
 	if err := report.Text(t.w, r); err != nil {
 		return err
 	}
-	if r.IO == nil && s.counts != nil {
-		s.counts.sums(t.w, s.header)
+	if c := s.counts; r.IO == nil && c != nil && c.at > c.began {
+		fmt.Fprintf(t.w, "\n%s by %s (%s)\n", report.Duration(float64(c.at-c.began)/1e9), c.source, words(s.header.Exactness))
+		c.sums(t.w, s.header)
 	}
 	if n := s.stream.Reconnects; n > 0 {
 		fmt.Fprintf(t.w, "%s reconnects\n", report.Count(n))
