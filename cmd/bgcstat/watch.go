@@ -519,7 +519,10 @@ func (w *watcher) end(why error) error {
 		return followError(why)
 	}
 	if w.feed.overrun {
-		w.u.warningf("the syncs that were counted are joined to a part of the transactions only: they did not come in time, as when sync_binlog is changed")
+		result.Warnings = append(result.Warnings, analysis.Warning{
+			Code: "trace-joined-in-part", Count: 1,
+			Message: "syncs were joined to the transactions of the first part only, since those of others did not come in time, as when sync_binlog is changed: the others are in no traced group",
+		})
 	}
 	if w.o.redact {
 		result = report.Redact(result)
