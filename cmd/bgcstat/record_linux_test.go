@@ -280,7 +280,7 @@ func checkCompared(t *testing.T, runs []*recorded) {
 // TestRecordFromAfar records a server by nothing but a login.
 func TestRecordFromAfar(t *testing.T) {
 	needLoad(t)
-	for _, kind := range servertest.Kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := servertest.Start(t, kind, "--sync-binlog=1")
 			prepare(t, s)

@@ -93,10 +93,10 @@ func (o *analyzeOptions) readRemote(ctx context.Context, u *ui, options server.O
 	logs, err := readStream(ctx, u, stream.Config{
 		Server: options, From: stream.Start{File: name, Offset: 4}, Bounded: !o.toLastLog, ToLastLog: o.toLastLog, NoChecksums: o.noChecksum,
 	}, add)
-	if err != nil {
-		return logs, followError(err)
+	if errors.Is(err, stream.ErrPurged) {
+		return logs, (&exitError{status: statusNothing, err: err}).hint("SHOW BINARY LOGS lists those that it has")
 	}
-	return logs, nil
+	return logs, err
 }
 
 // readStream reads a bounded stream to its end.

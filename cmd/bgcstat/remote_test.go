@@ -60,7 +60,7 @@ func checkRefusedRemote(t *testing.T, s *servertest.Server, name string) {
 		status int
 		says   string
 	}{
-		{[]string{base + ".000999"}, statusNothing, "log is gone: " + base + ".000999"},
+		{[]string{base + ".000999"}, statusNothing, "does not have " + base + ".000999"},
 		{[]string{"/var/lib/mysql/" + name}, statusUsage, "is not the name of a log"},
 		{[]string{name + ":4"}, statusUsage, "is not the name of a log"},
 		{nil, statusUsage, "no log given"},

@@ -174,7 +174,7 @@ func normal(t *testing.T, r *analysis.Result) string {
 // the same.
 func TestWatch(t *testing.T) {
 	needLoad(t)
-	for _, kind := range servertest.Kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := servertest.Start(t, kind, "--sync-binlog=1")
 			prepare(t, s)

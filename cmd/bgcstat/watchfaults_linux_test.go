@@ -30,7 +30,9 @@ func (w *watching) ended(t *testing.T, status int) {
 	}
 }
 
-// here is bgcstat watch in this process, which looks often at the settings.
+func init() { pollEvery = 100 * time.Millisecond }
+
+// here is bgcstat watch in this process.
 type here struct {
 	out, errs output
 	status    chan int // has the exit status when it has ended
@@ -38,8 +40,6 @@ type here struct {
 
 func startHere(t *testing.T, args ...string) *here {
 	t.Helper()
-	before := pollEvery
-	pollEvery = 100 * time.Millisecond
 	mine := filepath.Join(t.TempDir(), "my.cnf")
 	if err := os.WriteFile(mine, []byte("[client]\npassword="+secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,6 @@ func startHere(t *testing.T, args ...string) *here {
 		case <-time.After(10 * time.Second):
 			panic("watch goes on") // which would be waited for
 		}
-		pollEvery = before
 	})
 	w.await(t, `"type":"interval"`)
 	return w
@@ -85,7 +84,7 @@ func (w *here) ended(t *testing.T) int {
 
 // TestWatchFaults has happen to a server what may while it is watched.
 func TestWatchFaults(t *testing.T) {
-	for _, kind := range servertest.Kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := servertest.Start(t, kind, "--binlog-format=ROW", "--sync-binlog=1")
 			s.Exec(t, "CREATE DATABASE sb; CREATE TABLE sb.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT); CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
@@ -188,8 +187,9 @@ func lastLine(o *output) string {
 // not wait for syncs that are not made any more.
 func TestWatchSettings(t *testing.T) {
 	needLoad(t)
-	for _, kind := range servertest.Kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
 			s := servertest.Start(t, kind, "--sync-binlog=1")
 			prepare(t, s)
 			watch := startHere(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "200ms", "--count", "75", "--format", "json")

@@ -81,7 +81,7 @@ func works(t *testing.T, args ...string) (stderr string) {
 
 // TestWatchRefused asks real servers for what they do not give.
 func TestWatchRefused(t *testing.T) {
-	for _, kind := range servertest.Kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			args := []string{"--binlog-format=ROW"}
 			if kind.MySQL() {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 )
 
 // Kind is a server that tests may start.
@@ -26,6 +27,15 @@ const (
 
 // Kinds holds every Kind, for tests that run on all.
 var Kinds = []Kind{MySQL97, MariaDB1011, MariaDB118}
+
+// Some returns the Kinds for a test that takes long: all of them, but under -short, as when the race detector makes all slow,
+// only the first.
+func Some() []Kind {
+	if testing.Short() {
+		return Kinds[:1]
+	}
+	return Kinds
+}
 
 // String returns the name and version, fit for the name of a subtest.
 func (k Kind) String() string {

@@ -14,13 +14,14 @@ import (
 
 	"bgcstat/parser"
 	"bgcstat/parser/server"
+	"bgcstat/parser/servertest"
 	"bgcstat/parser/stream"
 )
 
 // TestEveryOffset begins at every offset of a log. Where no event begins
 // nothing may come that is not in the log, and nothing may wait for ever.
 func TestEveryOffset(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := start(t, kind, "--binlog-format=ROW")
 			s.Exec(t, "FLUSH BINARY LOGS; INSERT INTO d.t (v) VALUES ('one'); INSERT INTO d.t (v) VALUES ('two'), ('three'); FLUSH BINARY LOGS")
@@ -79,7 +80,7 @@ func readFrom(t *testing.T, c stream.Config) (lines []string, err error) {
 // TestSameID has another replica connect under the same server id and UUID. The
 // stream that was there first must end, and not come back and end the other one.
 func TestSameID(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := start(t, kind)
 			const id = 3_000_000_000
@@ -120,7 +121,7 @@ func TestSameID(t *testing.T) {
 // TestReset takes the logs away under a stream. It must not take those that
 // come then for the same.
 func TestReset(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range servertest.Some() {
 		for _, busy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v %v", kind, busy), func(t *testing.T) {
 				s := start(t, kind)

@@ -15,8 +15,6 @@ import (
 	"bgcstat/parser/stream"
 )
 
-var kinds = []servertest.Kind{servertest.MySQL97, servertest.MariaDB1011, servertest.MariaDB118}
-
 // start starts a server with GTIDs, a table and a log that begins with it.
 func start(t *testing.T, kind servertest.Kind, args ...string) *servertest.Server {
 	t.Helper()
@@ -101,7 +99,7 @@ func same(t *testing.T, what string, got, want []string) {
 
 // TestSameAsFiles reads a server's logs over the connection and from its files.
 func TestSameAsFiles(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range servertest.Some() {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := start(t, kind)
 			for i := range 50 {
