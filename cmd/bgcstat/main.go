@@ -44,6 +44,8 @@ how far those figures can be trusted.
 		Example: `  bgcstat analyze --out report /var/lib/mysql/binlog.000042
   bgcstat analyze --format json binlog.index | jq .groups.sync
   bgcstat dump --format csv binlog.000042
+  bgcstat watch -h db1.example.com -u monitor -p
+  bgcstat record -u root --out run-16 -- sysbench oltp_update_index --threads=16 run
   bgcstat compare run-8 run-16`,
 		Version:       version(),
 		SilenceErrors: true,
