@@ -20,11 +20,11 @@ import (
 // Parts of r that hold no names are shared with the copy. In what others wrote
 // (errors, and why a source was refused) names are found by their form, so read
 // that before you send it.
-func Redact(r *analysis.Result) *analysis.Result { return newRedactor(r).result(r) }
+func Redact(r *analysis.Result) *analysis.Result { return newRedactor(nil, r).result(r) }
 
-func newRedactor(results ...*analysis.Result) *redactor {
+func newRedactor(hosts []string, results ...*analysis.Result) *redactor {
 	d := &redactor{short: map[string]string{}, counts: map[string]int{}}
-	d.learn(results)
+	d.learn(hosts, results)
 	return d
 }
 
@@ -221,7 +221,7 @@ const (
 )
 
 // learn makes known what can be looked up in texts.
-func (d *redactor) learn(results []*analysis.Result) {
+func (d *redactor) learn(hosts []string, results []*analysis.Result) {
 	d.hosts, d.files = map[string]bool{}, map[string]bool{}
 	var names []string
 	add := func(to map[string]bool, name string) {
@@ -229,6 +229,9 @@ func (d *redactor) learn(results []*analysis.Result) {
 			to[name] = true
 			names = append(names, name)
 		}
+	}
+	for _, name := range hosts {
+		add(d.hosts, name)
 	}
 	for _, r := range results {
 		for _, s := range r.Sources {

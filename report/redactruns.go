@@ -20,7 +20,15 @@ func RedactRuns(runs []analysis.RunResult) []analysis.RunResult {
 	for i := range runs {
 		results[i] = runs[i].Result
 	}
-	d := newRedactor(results...)
+	// Hosts are known also where there is no trace.
+	var hosts []string
+	for _, r := range runs {
+		hosts = append(hosts, r.Run.Settings["hostname"])
+		if r.Run.Host != nil {
+			hosts = append(hosts, r.Run.Host.Name)
+		}
+	}
+	d := newRedactor(hosts, results...)
 	out := make([]analysis.RunResult, len(runs))
 	for i, r := range runs {
 		out[i] = analysis.RunResult{Dir: d.name("run", r.Dir), Run: d.run(r.Run), Result: d.result(r.Result)}
