@@ -137,6 +137,8 @@ func EndOf(r *analysis.ComparedRun) string {
 		s = ", NOT RUN"
 	case e.Signal != "":
 		s = ", ENDED BY " + shorten(Printable(e.Signal), 20)
+	case e.Status < 0:
+		s = ", END NOT SEEN"
 	case e.Status != 0:
 		s = fmt.Sprintf(", EXIT STATUS %d", e.Status)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -21,19 +22,38 @@ type Fact struct{ Name, Value, Note string }
 func RunText(w io.Writer, run *analysis.Run, r *analysis.Result) error {
 	t := &textReport{bufio.NewWriter(w)}
 	for _, f := range RunFacts(run, r) {
-		t.row(f.Name, shorten(Printable(f.Value), 64), f.Note)
+		t.fact(f)
 	}
 	for _, w := range run.Without {
-		t.row("without", Printable(w), "")
+		t.fact(Fact{Name: "without", Value: w})
 	}
 	for _, m := range run.Missing {
-		t.printf("! %s\n", Printable(m))
+		t.printf("%s\n", wrap("! "+Printable(m), 80, "  "))
 	}
 	t.printf("\n")
 	if err := t.w.Flush(); err != nil {
 		return err
 	}
 	return Text(w, r)
+}
+
+// fact prints a fact, over several lines where its value is long.
+func (t *textReport) fact(f Fact) {
+	const (
+		column = 16  // where values begin
+		most   = 150 // characters of a value
+	)
+	value := Printable(f.Value)
+	if n := max(54, column+len([]rune(value))) + 1 + len([]rune(Printable(f.Note))); f.Note != "" && n <= 80 {
+		t.row(f.Name, value, Printable(f.Note))
+		return
+	}
+	if f.Note != "" {
+		value = shorten(value, most) + " (" + Printable(f.Note) + ")"
+	} else if f.Name == "command" {
+		value = shorten(value, most)
+	}
+	t.printf("%-*s%s\n", column, f.Name, strings.ReplaceAll(wrap(value, 80-column, ""), "\n", "\n"+strings.Repeat(" ", column)))
 }
 
 // RunFacts are what a run says beside its result.
@@ -43,15 +63,19 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 		out = append(out, Fact{name, fmt.Sprintf(format, args...), note})
 	}
 	add("command", "", "%s", strings.Join(run.Command, " "))
-	add("ended", "", "%s after %s", exitInWords(run.Exit), Duration(run.Seconds))
+	after := ""
+	if run.Seconds > 0 {
+		after = " after " + Duration(run.Seconds)
+	}
+	add("ended", "", "%s%s", exitInWords(run.Exit), after)
 	if run.Label != "" {
 		add("label", "", "%s", run.Label)
 	}
-	where := "elsewhere"
+	where := "no process of this host that was seen"
 	if run.Server.Local {
 		where = "on this host"
 	}
-	flavor := map[string]string{"mysql": "MySQL", "mariadb": "MariaDB"}[run.Server.Flavor]
+	flavor := cmp.Or(map[string]string{"mysql": "MySQL", "mariadb": "MariaDB"}[run.Server.Flavor], run.Server.Flavor)
 	add("server", "", "%s %s at %s, %s", flavor, shorten(run.Server.Version, 24), run.Server.Address, where)
 	for _, name := range slices.Sorted(maps.Keys(run.Changed)) {
 		add("changed", "between start and end", "%s was %s, is %s", name, run.Settings[name], run.Changed[name])
@@ -61,7 +85,7 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 		if l.Transactions != nil {
 			rate := ""
 			if l.TPS != nil {
-				rate = fmt.Sprintf(", %s/s", Count(int64(*l.TPS+0.5)))
+				rate = fmt.Sprintf(", %s/s", Count(round(*l.TPS)))
 			}
 			add("load", by, "%s%s", plural(*l.Transactions, "transaction"), rate)
 		}
@@ -75,14 +99,23 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 		if l.Errors != nil && *l.Errors > 0 {
 			add("errors", by, "%s, after which a transaction was tried again", Count(*l.Errors))
 		}
-		if l.Transactions != nil {
+		switch {
+		case l.Transactions == nil || run.Read == "":
+		case wholeLog(run, r):
 			add("in the log", "exact", "%s", againstLoad(*l.Transactions, r.Transactions, l.Tool))
+		default:
+			add("in the log", "", "%s, %s counts %s; of the recording something is missing", plural(r.Transactions, "transaction"), l.Tool, Count(*l.Transactions))
 		}
 	}
 	if o := run.Others; o != nil && o.Before != nil {
 		add("by others", "by session ids", "%s of sessions that were there before", plural(*o.Before, "transaction"))
 	}
 	return out
+}
+
+// wholeLog reports whether all that was written to the log during a run is in r.
+func wholeLog(run *analysis.Run, r *analysis.Result) bool {
+	return run.To != nil && len(run.Missing) == 0 && !slices.ContainsFunc(r.Sources, func(s analysis.Source) bool { return !s.Complete })
 }
 
 // againstLoad compares what a load generator counts with what was committed to
@@ -100,6 +133,8 @@ func againstLoad(load, log int64, tool string) string {
 
 func exitInWords(e analysis.Exit) string {
 	switch {
+	case e.Status < 0 && e.Error == "" && e.Signal == "":
+		return "not seen"
 	case e.Error != "":
 		return "not run (" + e.Error + ")"
 	case e.Signal != "":
