@@ -175,6 +175,37 @@ func TestComparePair(t *testing.T) {
 	}
 }
 
+// Of two commands the names of programs and scripts make another load, numbers
+// do not.
+func TestCompareLoads(t *testing.T) {
+	for _, tt := range []struct {
+		a, b []string
+		want bool
+	}{
+		{[]string{"sysbench", "oltp_a", "run"}, []string{"sysbench", "oltp_b", "run"}, true},
+		{[]string{"sysbench", "oltp_a", "run"}, []string{"tpcc", "oltp_a", "run"}, true},
+		{[]string{"load", "8", "run"}, []string{"load", "16", "run"}, false},
+		{[]string{"load", "--threads=8"}, []string{"load", "--threads=16"}, false},
+		{[]string{"load", "run"}, []string{"load", "run", "more"}, false},
+	} {
+		c := Compare([]RunResult{madeRun("a", func(run *Run, r *Result) { run.Command = tt.a }), madeRun("b", func(run *Run, r *Result) { run.Command = tt.b })})
+		if got := slices.Contains(codes(c), "compare-load"); got != tt.want {
+			t.Errorf("%q and %q: warned %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// A run whose recording was killed did not take no time.
+func TestCompareUnseenEnd(t *testing.T) {
+	c := Compare([]RunResult{madeRun("a", nil), madeRun("b", func(run *Run, r *Result) { run.Seconds, run.Exit.Status, run.Read = 0, -1, "" })})
+	if got := figureNamed(t, c, "elapsed").Values[1]; got != nil {
+		t.Errorf("elapsed is %s", say(got))
+	}
+	if w := c.Warnings[0]; w.Message != "b: how the command ended is not known, so that its load may not be whole" {
+		t.Errorf("warnings are %v", c.Warnings)
+	}
+}
+
 func TestCompareOrder(t *testing.T) {
 	c := Compare([]RunResult{madeRun("a", nil), madeRun("b", nil)})
 	var got []string

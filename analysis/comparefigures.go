@@ -176,7 +176,9 @@ var figureOrder = []string{
 type taker func(section, name, unit string, a *amount)
 
 func runFigures(r RunResult, take taker) {
-	take(OfRun, "elapsed", UnitSeconds, point(r.Run.Seconds, Measured))
+	if r.Run.Seconds > 0 { // else the end of the command was not seen
+		take(OfRun, "elapsed", UnitSeconds, point(r.Run.Seconds, Measured))
+	}
 	n, bytes := float64(r.Result.Transactions), float64(r.Result.Bytes)
 	all := wholeLog(r)
 	counted := func(v float64, b Basis) *amount {

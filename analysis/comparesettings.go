@@ -28,6 +28,9 @@ const (
 	diffCache   = "device write cache"
 	diffClients = "clients"
 	diffTool    = "load generator"
+	diffCommand = "command"
+	// What words of a command are called, with their numbers.
+	wordArgument = "word "
 )
 
 // incomparable are the names of what makes runs incomparable, the most
@@ -150,7 +153,7 @@ func arguments(command []string) []argument {
 		arg := command[i]
 		switch name, value, ok := strings.Cut(arg, "="); {
 		case i == 0:
-			add("command", arg)
+			add(diffCommand, arg)
 		case ok && strings.HasPrefix(arg, "-"):
 			add(name, value)
 		case strings.HasPrefix(arg, "-") && len(arg) > 1:
@@ -162,7 +165,7 @@ func arguments(command []string) []argument {
 			add(arg, value)
 		default:
 			words++
-			add(fmt.Sprintf("word %d", words), arg)
+			add(fmt.Sprintf("%s%d", wordArgument, words), arg)
 		}
 	}
 	return out

@@ -44,6 +44,8 @@ func warnRun(r RunResult, add adder) {
 		add("compare-command-failed", "%s: the command could not be run: %s", r.Dir, e.Error)
 	case e.Signal != "":
 		add("compare-command-failed", "%s: the command was ended by %s, so that its load may not be whole", r.Dir, e.Signal)
+	case e.Status < 0:
+		add("compare-command-failed", "%s: how the command ended is not known, so that its load may not be whole", r.Dir)
 	case e.Status != 0:
 		add("compare-command-failed", "%s: the command failed with exit status %d, so that its load may not be whole", r.Dir, e.Status)
 	}
@@ -121,7 +123,7 @@ func (c *Comparison) warnLoads(runs []RunResult, add adder) {
 		}
 	}
 	for _, d := range c.Load {
-		if (d.Name == diffTool || d.Name == "command") && !slices.Contains(d.Values, nil) {
+		if ofLoad(d) && !slices.Contains(d.Values, nil) {
 			add("compare-load", "the runs are not of the same load: %s is %s", d.Name, c.inWords(d))
 		}
 	}
@@ -134,6 +136,15 @@ func (c *Comparison) warnLoads(runs []RunResult, add adder) {
 	if len(sources) > 1 {
 		add("compare-sync-sources", "syncs were not counted by the same source in all runs: %s", strings.Join(slices.Sorted(maps.Keys(sources)), ", "))
 	}
+}
+
+// ofLoad reports whether runs with other values of d are of another load: the
+// programs, and words such as the name of a script, where not only numbers are others.
+func ofLoad(d Difference) bool {
+	if !strings.HasPrefix(d.Name, wordArgument) {
+		return d.Name == diffTool || d.Name == diffCommand
+	}
+	return slices.ContainsFunc(d.Values, func(v *string) bool { return v != nil && strings.Trim(*v, "0123456789.") != "" })
 }
 
 // warnBases warns where the groups of the columns are not of the same kind.

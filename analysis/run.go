@@ -40,7 +40,9 @@ type Run struct {
 
 // Exit is how the command ended.
 type Exit struct {
-	Status int    `json:"status"`           // -1 where it did not end by itself
+	// Status is as a shell has it: 128 and its number for a signal. It is -1 where the
+	// command could not be run, or its end was not seen.
+	Status int    `json:"status"`
 	Signal string `json:"signal,omitempty"` // that ended it
 	Error  string `json:"error,omitempty"`  // why it could not be run
 }
