@@ -52,7 +52,7 @@ Exit status:
 				return usageError("--format is %q, want text, json or csv", o.format)
 			}
 			if len(args) < 2 {
-				return usageError("%d runs given, want two or more", len(args)).hint("a run is a directory that bgcstat record --out RUN wrote")
+				return usageError("compare takes two runs or more, %d given", len(args)).hint("a run is a directory that bgcstat record --out RUN wrote")
 			}
 			if err := o.check(cmd.Flags()); err != nil {
 				return err

@@ -54,7 +54,8 @@ func recordCommand(u *ui) *cobra.Command {
 		Short: "Run a command, and report on what it made a server commit",
 		Long: `Runs a command, such as a load generator, and reports on the commit groups and
 the syncs of the server meanwhile. The command's output is passed through, and
-sysbench's or mysqlslap's own summary goes into the report.
+sysbench's or mysqlslap's own summary goes into the report, which is printed on
+standard error at the end.
 
 The directory RUN holds afterwards
   report.html, plots     the report, as analyze --out writes it
@@ -62,14 +63,21 @@ The directory RUN holds afterwards
   run.json               command, exit status, times, settings, counters, load
   trace.ndjson           the syncs, as sample --trace writes them
   transactions.csv.zst   each transaction, as dump writes it
-  output.txt             what the command printed
+  output.txt             what the command printed, as it is
   log/                   with --keep-log, the logs
 
 bgcstat report RUN prints it again, bgcstat compare sets runs side by side.
 
-Exit status: that of COMMAND, or else
+Passwords among COMMAND's arguments are left out of run.json and the report as
+far as they look like that; safer are an option file and the environment. With
+--redact names are replaced in what is printed, report.html, report.json and the
+plots, and not in the other files: to send a run, use bgcstat report --redact.
+
+Ctrl-C and signals to end go to COMMAND, and the report is of what there was.
+
+Exit status: that of COMMAND (128 and more where a signal ended it), or else
   0  done
-  1  the server cannot be reached, or COMMAND cannot be run
+  1  the server or RUN cannot be used, or COMMAND cannot be run
   2  wrong usage
   3  COMMAND ended well, but the recording is not complete; RUN says what is
      missing`,
@@ -80,9 +88,9 @@ Exit status: that of COMMAND, or else
 			dash := cmd.ArgsLenAtDash()
 			switch {
 			case dash < 0 && len(args) > 0: // which may be a password, so they are not printed
-				return usageError("record takes the command behind --, %d arguments given before it", len(args)).hint("as in bgcstat record --out RUN -- sysbench ...")
+				return usageError("record takes the command behind --, arguments given without it: %d", len(args)).hint("as in bgcstat record --out RUN -- sysbench ...")
 			case dash > 0:
-				return usageError("record takes the command behind --, %d arguments given before it", dash).hint("a password stands right behind -p, as in -pPASSWORD")
+				return usageError("record takes the command behind --, arguments given before it: %d", dash).hint("a password stands right behind -p, as in -pPASSWORD")
 			case len(args) == 0:
 				return usageError("no command given").hint("as in bgcstat record --out RUN -- sysbench ...")
 			}
@@ -115,6 +123,8 @@ type recorder struct {
 	run     *analysis.Run
 	before  map[string]int64 // counters
 	session int64            // id of a session that began just before the command
+	// restarted: ids of sessions and counters began anew.
+	restarted bool
 
 	sampler *counting // nil for none
 	trace   *traceFile
@@ -128,7 +138,8 @@ type recorder struct {
 func (r *recorder) miss(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	text := fmt.Sprintf(format, args...)
+	// Names of files are those in the directory, which may be moved and sent.
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), filepath.Clean(r.o.out)+string(filepath.Separator), "")
 	r.missing = append(r.missing, text)
 	r.u.warningf("%s", text)
 }
@@ -137,10 +148,17 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return err
 	}
+	if err := checkRunDir(o.out); err != nil { // before a password is asked for
+		return err
+	}
 	options, err := o.options(u, f)
 	if err != nil {
 		return err
 	}
+	// Who reads no more of what is printed ends neither the command nor this.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	r := &recorder{u: u, o: o, options: options, sql: &sqlServer{options: options}}
 	defer r.sql.close()
 	// 1. What is known before.
@@ -155,8 +173,12 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		return err
 	}
 	// Whatever happens from here on, the directory says what it is.
-	r.run.Missing = []string{"the recording did not come to its end"}
+	r.run.Exit.Status = -1
+	r.run.Missing = []string{unfinished}
 	if err := writeRun(o.out, r.run); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := writeResult(o.out, emptyResult()); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 
@@ -179,11 +201,15 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		r.trace.close()
 	}
 	if !started {
-		_ = os.RemoveAll(o.out) // it has nothing in it
+		removeRun(o.out) // which has nothing in it
 		return fmt.Errorf("%s: %s", command[0], r.run.Exit.Error)
 	}
 
 	// 3. The report.
+	r.run.Missing = append(slices.Clone(r.missing), unfinished)
+	if err := writeRun(o.out, r.run); err != nil {
+		r.miss("%s was not written: %v", runFile, err)
+	}
 	err = r.report(ctx)
 	r.run.Missing = r.missing
 	if e := writeRun(o.out, r.run); e != nil {
@@ -199,8 +225,6 @@ func (r *recorder) status(err error) error {
 	}
 	e := r.run.Exit
 	switch {
-	case e.Signal != "":
-		return &exitError{status: 128 + e.Status}
 	case e.Status != 0:
 		return &exitError{status: e.Status}
 	case err != nil || len(r.missing) > 0:
@@ -303,7 +327,7 @@ func (r *recorder) sample(ctx context.Context, first chan struct{}) {
 		}
 	}
 	defer tell()
-	tick := time.NewTicker(r.o.sampleInterval)
+	tick := time.NewTicker(min(r.o.sampleInterval, 100*time.Millisecond)) // the command waits for the first
 	defer tick.Stop()
 	for n := 1; ; n++ {
 		last := ctx.Err() != nil
@@ -326,6 +350,7 @@ func (r *recorder) sample(ctx context.Context, first chan struct{}) {
 			r.miss("the trace of syncs ends early: %v", err)
 			return
 		case n == 3:
+			tick.Reset(r.o.sampleInterval)
 			tell()
 		}
 		select {
@@ -349,15 +374,26 @@ func (r *recorder) execute(command []string) (started bool) {
 	errs.mu = out.mu
 
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.u.stdin, out, errs
-	cmd.WaitDelay = 5 * time.Second // for what the command leaves running
+	cmd.Stdin = r.u.stdin
+	cmd.WaitDelay = leftRunning // of a standard input that is no file
+	output, err := newPipes(cmd, out, errs)
+	if err != nil {
+		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
+		return false
+	}
 	// What is meant for the command ends the command; then the report is written.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	r.before = r.counters()
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	output.begin()
+	if err != nil {
+		output.end(0)
 		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
 		return false
 	}
@@ -375,6 +411,13 @@ func (r *recorder) execute(command []string) (started bool) {
 	err = cmd.Wait()
 	close(done)
 	end := time.Now()
+	// What the command leaves running is part of the run if it ends soon, by the
+	// output that it has open. The wait for what does not end is no part of it.
+	if output.end(leftRunning) {
+		end = time.Now()
+	} else {
+		r.miss("the command left something running, which had its output open %v later still: the run ends without it", leftRunning)
+	}
 	r.run.Start, r.run.End = analysis.Time{Time: start.UTC()}, analysis.Time{Time: end.UTC()}
 	r.run.Seconds = end.Sub(start).Seconds()
 	r.run.Exit = exitOf(cmd, err)
@@ -394,9 +437,61 @@ func exitOf(cmd *exec.Cmd, err error) analysis.Exit {
 		return analysis.Exit{Status: -1, Error: err.Error()}
 	}
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return analysis.Exit{Status: int(w.Signal()), Signal: w.Signal().String()}
+		return analysis.Exit{Status: 128 + int(w.Signal()), Signal: w.Signal().String()}
 	}
 	return analysis.Exit{Status: state.ExitCode()}
+}
+
+// leftRunning is how long to wait for what a command has left running.
+const leftRunning = 5 * time.Second
+
+// pipes are the standard output and the standard error of a command: its own, since
+// processes that it leaves behind may have them open for longer than it runs.
+type pipes struct {
+	read, write [2]*os.File
+	to          [2]io.Writer
+	copying     sync.WaitGroup
+}
+
+func newPipes(cmd *exec.Cmd, out, errs io.Writer) (o *pipes, err error) {
+	o = &pipes{to: [2]io.Writer{out, errs}}
+	for i := range o.to {
+		if o.read[i], o.write[i], err = os.Pipe(); err != nil {
+			return nil, err
+		}
+	}
+	cmd.Stdout, cmd.Stderr = o.write[0], o.write[1]
+	return o, nil
+}
+
+// begin passes on what is written, after the command was started.
+func (o *pipes) begin() {
+	for i := range o.to {
+		o.write[i].Close()
+		o.copying.Go(func() { _, _ = io.Copy(o.to[i], o.read[i]) }) // until it is closed
+	}
+}
+
+// end waits until the output is closed by all that have it, and gives false where
+// that takes longer.
+func (o *pipes) end(most time.Duration) (closed bool) {
+	done := make(chan struct{})
+	go func() {
+		o.copying.Wait()
+		close(done)
+	}()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-done:
+		closed = true
+	case <-late.C:
+	}
+	for _, f := range o.read {
+		f.Close()
+	}
+	<-done
+	return closed
 }
 
 // tee passes output on, and keeps it.
@@ -428,8 +523,11 @@ func (t *tee) Write(b []byte) (int, error) {
 var counterNames = []string{
 	"Com_commit", "Com_rollback", "Com_insert", "Com_update", "Com_delete", "Com_select", "Handler_commit", "Handler_rollback",
 	"Binlog_commits", "Binlog_group_commits", "Binlog_cache_disk_use", "Innodb_os_log_fsyncs", "Innodb_data_fsyncs",
-	"Innodb_row_lock_waits", "Innodb_row_lock_time", "Connections", "Questions",
+	"Innodb_row_lock_waits", "Innodb_row_lock_time", "Connections", "Questions", uptime,
 }
+
+// uptime is no figure of a run, but tells whether the others began anew in it.
+const uptime = "Uptime"
 
 // counters reads them; nil where the server does not answer.
 func (r *recorder) counters() map[string]int64 {
@@ -469,10 +567,16 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 		r.run.From = *began
 	}
 	after := r.counters()
-	if after != nil && r.before != nil {
+	then, known := r.before[uptime]
+	const off = 2 // seconds: they are whole ones
+	if now, ok := after[uptime]; known && ok && float64(now-then) < r.run.Seconds-off {
+		r.restarted = true
+		r.miss("the server's Uptime grew by %d s only: it was started anew during the run, and neither how far its counters grew is known, nor whose transactions are", now-then)
+	}
+	if after != nil && r.before != nil && !r.restarted {
 		r.run.Counters = map[string]int64{}
 		for name, n := range after {
-			if before, ok := r.before[name]; ok && n >= before {
+			if before, ok := r.before[name]; ok && n >= before && name != uptime {
 				r.run.Counters[name] = n - before
 			}
 		}
@@ -495,30 +599,50 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 	}
 }
 
-// passwords are what holds one in the arguments of load generators and clients,
-// and in scripts that call them.
+// What holds a password in the arguments of load generators and clients, and in
+// scripts that call them. Rather too much is taken for one than too little.
+const passwordName = `[\w.-]*(?:pass(?:word|wd|phrase)?|pwd)[a-z_-]*`
+
 var (
-	passwordArg   = regexp.MustCompile(`(?is)^(-[a-z_-]*pass(?:word|wd)?[a-z_-]*=).+`)
-	passwords     = regexp.MustCompile(`(?i)(-[a-z_-]*pass(?:word|wd)?[a-z_-]*=|\bMYSQL_PWD=)("[^"]*"|'[^']*'|\S+)`)
-	urlPasswords  = regexp.MustCompile(`:[^:@/\s]+@`) // user:password@host
+	passwordArg  = regexp.MustCompile(`(?is)^(` + passwordName + `=).+`)
+	passwordWord = regexp.MustCompile(`(?i)^-` + passwordName + `$`) // the next argument is one
+	passwords    = regexp.MustCompile(`(?i)(` + passwordName + `=)("[^"]*"|'[^']*'|[^\s&;]+)`)
+	// In a script, where a word is followed by another.
+	passwordWords = regexp.MustCompile(`(?i)(\s-` + passwordName + `\s+)("[^"]*"|'[^']*'|[^\s-]\S*)`)
+	glued         = regexp.MustCompile(`(\s-p)("[^"]*"|'[^']*'|[^\s=]+)`) // of the clients
+	urlPasswords  = regexp.MustCompile(`(://[^:@/\s]*):\S*@`)             // scheme://user:password@host
+	dsnPasswords  = regexp.MustCompile(`(^|[\s"'=])([^:@/\s"'=]+):\S*@(\w*\(|/)`)
 	clientProgram = regexp.MustCompile(`^(mysql|mariadb)`)
+	clientCalled  = regexp.MustCompile(`(^|[\s/;&|(])(mysql|mariadb)`)
 )
 
 // withoutPasswords is a command as it may be written down.
 func withoutPasswords(command []string) []string {
 	out := slices.Clone(command)
-	client := clientProgram.MatchString(filepath.Base(command[0]))
-	for i, arg := range out[1:] {
-		if arg = passwordArg.ReplaceAllString(arg, "$1***"); arg == command[i+1] {
-			arg = passwords.ReplaceAllString(arg, "$1***")
+	client, next := clientProgram.MatchString(filepath.Base(command[0])), false
+	for i, arg := range command[1:] {
+		whole := passwordArg.ReplaceAllString(arg, "$1***")
+		script := strings.ContainsAny(arg, " \t\n")
+		switch {
+		case next && !strings.HasPrefix(arg, "-"):
+			whole = "***"
+		case whole == arg || script && !strings.HasPrefix(arg, "-"):
+			whole = passwords.ReplaceAllString(arg, "$1***")
+			whole = passwordWords.ReplaceAllString(whole, "$1***")
 		}
-		if strings.Contains(arg, "://") || strings.Contains(arg, "@tcp(") {
-			arg = urlPasswords.ReplaceAllString(arg, ":***@")
+		whole = urlPasswords.ReplaceAllString(whole, "$1:***@")
+		whole = dsnPasswords.ReplaceAllString(whole, "$1$2:***@$3")
+		if client && len(whole) > 2 && strings.HasPrefix(whole, "-p") {
+			whole = "-p***"
 		}
-		if client && len(arg) > 2 && strings.HasPrefix(arg, "-p") {
-			arg = "-p***"
+		if script && clientCalled.MatchString(arg) {
+			whole = glued.ReplaceAllString(whole, "$1***")
 		}
-		out[i+1] = arg
+		// Of a mysql client the next is no password, and hiding it does no harm.
+		next = arg == "-p" || passwordWord.MatchString(arg)
+		// Such as timeout 60 mysqlslap.
+		client = client || clientProgram.MatchString(filepath.Base(arg))
+		out[i+1] = whole
 	}
 	return out
 }

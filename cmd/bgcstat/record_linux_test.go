@@ -209,8 +209,8 @@ func TestRecordFaults(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(errs.String(), "no space left") || !strings.Contains(out.String(), "transactions:") {
 			t.Errorf("%v\n%s\n%s", err, &out, &errs)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "run", runFile)); err != nil {
-			t.Error(err)
+		if run, _, err := readRunDir(filepath.Join(dir, "run")); err != nil || len(run.Missing) == 0 {
+			t.Errorf("%v, or nothing is missing in %+v", err, run)
 		}
 	})
 }

@@ -12,6 +12,14 @@ func TestWithoutPasswords(t *testing.T) {
 		{[]string{"sysbench", "-p8"}, []string{"sysbench", "-p8"}},
 		{[]string{"sh", "-c", "MYSQL_PWD='a b' mysql; sysbench --pgsql-password=x run"}, []string{"sh", "-c", "MYSQL_PWD=*** mysql; sysbench --pgsql-password=*** run"}},
 		{[]string{"go-tpc", "root:geheim@tcp(db:4000)/x", "mysql://u:p@h/d"}, []string{"go-tpc", "root:***@tcp(db:4000)/x", "mysql://u:***@h/d"}},
+		{[]string{"x", "root:ge:he/im@unix(/s)/d", "root:ge@heim@/d", "mysql://u:ge/h@eim@h/d", "jdbc:mysql://h/d?user=u&password=geheim&x=1"}, []string{"x", "root:***@unix(/s)/d", "root:***@/d", "mysql://u:***@h/d", "jdbc:mysql://h/d?user=u&password=***&x=1"}},
+		{[]string{"timeout", "60", "mysqlslap", "-pgeheim"}, []string{"timeout", "60", "mysqlslap", "-p***"}},
+		{[]string{"sh", "-c", "mysql -uroot -pgeheim -e x; /usr/bin/mysqlslap -p'ge heim' --port=1"}, []string{"sh", "-c", "mysql -uroot -p*** -e x; /usr/bin/mysqlslap -p*** --port=1"}},
+		{[]string{"go-tpc", "-p", "geheim", "--password", "geheim", "-T", "8"}, []string{"go-tpc", "-p", "***", "--password", "***", "-T", "8"}},
+		{[]string{"sh", "-c", "go-tpc --password geheim --time 8"}, []string{"sh", "-c", "go-tpc --password *** --time 8"}},
+		{[]string{"ycsb", "-p", "db.passwd=geheim", "-Dmysql.password=geheim"}, []string{"ycsb", "-p", "***", "-Dmysql.password=***"}},
+		{[]string{"mysql", "-p", "--host=h", "-P", "3306", "db"}, []string{"mysql", "-p", "--host=h", "-P", "3306", "db"}},
+		{[]string{"sysbench", "oltp_update_index", "--mysql-socket=/run/s", "--mysql-port=3306", "run"}, []string{"sysbench", "oltp_update_index", "--mysql-socket=/run/s", "--mysql-port=3306", "run"}},
 	} {
 		if got := withoutPasswords(test.command); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.command, got, test.want)

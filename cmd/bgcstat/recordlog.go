@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -46,17 +48,27 @@ func (r *recorder) report(ctx context.Context) error {
 	}
 	if result == nil {
 		log = nil
-		result = analysis.New(analysis.Filter{}, analysis.Settings{}).Result(nil)
+		result = emptyResult()
+	}
+	if cpu := result.IO; r.run.Host != nil && cpu != nil && cpu.CPU != nil {
+		r.run.Host.CPUs = cpu.CPU.CPUs // and not those that this process may use
+	}
+
+	for _, s := range result.Sources {
+		if !s.Complete {
+			r.miss("%s was not read to its end", s.File)
+		}
 	}
 
 	// 2. Everything that is kept of it.
 	if err := writeResult(r.o.out, result); err != nil {
-		return fmt.Errorf("--out: %w", err)
+		r.miss("%s was not written: %v", resultFile, err)
 	}
 	if log != nil {
 		r.run.Read = log.from
 		if err := r.writeTransactions(log, joined, exact); err != nil {
 			r.miss("%s was not written: %v", transactionsFile, err)
+			_ = os.Remove(filepath.Join(r.o.out, transactionsFile)) // it is cut short
 		}
 	}
 	if r.o.keepLog {
@@ -67,7 +79,9 @@ func (r *recorder) report(ctx context.Context) error {
 
 	// 3. For people.
 	r.run.Missing = r.missing
-	return showRun(r.u, r.u.stderr, &r.o.pageOptions, r.run, result, r.o.out)
+	// What was printed of it does not decide what is written.
+	w := &tee{mu: &sync.Mutex{}, to: r.u.stderr}
+	return showRun(r.u, w, &r.o.pageOptions, r.run, result, r.o.out)
 }
 
 // showRun prints a run to w, and writes its page and plots into a directory,
@@ -76,10 +90,11 @@ func showRun(u *ui, w io.Writer, o *pageOptions, run *analysis.Run, r *analysis.
 	if o.redact {
 		run, r = redactRun(run, r)
 	}
-	if err := report.RunText(w, run, r); err != nil || dir == "" {
+	err := report.RunText(w, run, r)
+	if dir == "" {
 		return err
 	}
-	return o.writePage(u, r, run, dir)
+	return errors.Join(o.writePage(u, r, run, dir), err)
 }
 
 func redactRun(run *analysis.Run, r *analysis.Result) (*analysis.Run, *analysis.Result) {
@@ -212,11 +227,13 @@ func (r *recorder) analyze(l *runLog) (result *analysis.Result, joined, exact bo
 		a.Add(t)
 		switch {
 		case !l.filter.Match(t):
-		case !t.HasThreadID:
+		case !t.HasThreadID || r.restarted:
 			others.Unknown++
 		default:
 			sessions++
-			if int64(t.ThreadID) <= r.session {
+			// Ids are those of the server that the transaction was first committed on.
+			id := r.run.Settings["server_id"]
+			if int64(t.ThreadID) <= r.session || id != "" && id != strconv.FormatUint(uint64(t.ServerID), 10) {
 				before++
 			}
 		}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"bgcstat/analysis"
 	"bgcstat/report"
 )
 
@@ -16,14 +19,18 @@ func reportCommand(u *ui) *cobra.Command {
 		Short: "Report again on a run that record has made",
 		Long: `Prints the report on a run, from what bgcstat record left in its directory, and
 with --out writes the page and the plots anew, as with other colours or names
-replaced.
+replaced. That directory cannot be a run's: its report.json is what is read here.
 
-` + statusHelp,
+Exit status:
+  0  done
+  1  nothing could be reported: the directory holds no run
+  2  wrong usage
+  3  reported, but the recording is not complete, or a log of it is damaged`,
 		Example: `  bgcstat report run1
   bgcstat report --redact --out to-send run1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("report takes one run, %d given", len(args))
+				return usageError("report takes one run, %d given", len(args)).hint("a run is a directory that bgcstat record --out RUN wrote; bgcstat compare takes several")
 			}
 			if !slices.Contains([]string{"text", "json", "csv"}, format) {
 				return usageError("--format is %q, want text, json or csv", format)
@@ -34,6 +41,11 @@ replaced.
 			run, result, err := readRunDir(args[0])
 			if err != nil {
 				return err
+			}
+			if o.out != "" {
+				if _, err := os.Stat(filepath.Join(o.out, runFile)); err == nil {
+					return usageError("--out: %s is a run, whose report.json this would replace", o.out)
+				}
 			}
 			if err := o.makeDir(); err != nil {
 				return err
@@ -54,7 +66,8 @@ replaced.
 					err = o.writePage(u, result, run, o.out)
 				}
 			}
-			if err == nil && len(run.Missing) > 0 {
+			one := analysis.Compare([]analysis.RunResult{{Dir: args[0], Run: run, Result: result}})
+			if err == nil && !one.Complete() {
 				return &exitError{status: statusDamaged}
 			}
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,16 +24,27 @@ const (
 	logDir           = "log"
 )
 
-// makeRunDir makes a directory for a new run: one that was not there, or is
-// empty.
-func makeRunDir(dir string) error {
+// unfinished is what is missing of a run that is under way.
+const unfinished = "the recording did not come to its end"
+
+// checkRunDir holds that a directory for a new run is not there, or empty.
+func checkRunDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		return nil
 	case err != nil:
 		return fmt.Errorf("--out: %w", err)
 	case len(entries) > 0:
-		return fmt.Errorf("--out: %s is not empty: each run has a directory of its own", dir)
+		return usageError("--out: %s is not empty: each run has a directory of its own", dir)
+	}
+	return nil
+}
+
+// makeRunDir makes a directory for a new run.
+func makeRunDir(dir string) error {
+	if err := checkRunDir(dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -46,24 +58,53 @@ func writeRun(dir string, run *analysis.Run) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, runFile), append(b, '\n'), 0o666)
+	return replaceFile(filepath.Join(dir, runFile), append(b, '\n'))
+}
+
+// emptyResult is that of a run of whose log nothing is known.
+func emptyResult() *analysis.Result {
+	return analysis.New(analysis.Filter{}, analysis.Settings{}).Result(nil)
 }
 
 // writeResult writes report.json.
 func writeResult(dir string, r *analysis.Result) error {
-	f, err := os.Create(filepath.Join(dir, resultFile))
+	var buf bytes.Buffer
+	if err := report.JSON(&buf, r); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, resultFile), buf.Bytes())
+}
+
+// replaceFile writes a file as a whole or leaves what was there: on a full disk,
+// too, a run can be read.
+func replaceFile(path string, b []byte) error {
+	part := path + ".part"
+	err := os.WriteFile(part, b, 0o666)
+	if err == nil {
+		err = os.Rename(part, path)
+	}
 	if err != nil {
-		return err
+		_ = os.Remove(part)
 	}
-	if err := report.JSON(f, r); err != nil {
-		f.Close()
-		return err
+	return err
+}
+
+// removeRun removes a run that has not begun, and nothing of others.
+func removeRun(dir string) {
+	for _, name := range []string{runFile, resultFile, traceName, outputFile} {
+		_ = os.Remove(filepath.Join(dir, name))
 	}
-	return f.Close()
+	_ = os.Remove(dir)
 }
 
 // readRunDir reads what record left.
 func readRunDir(dir string) (*analysis.Run, *analysis.Result, error) {
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return nil, nil, err
+	case !info.IsDir():
+		return nil, nil, fmt.Errorf("%s: no run of bgcstat record: it is not a directory", dir)
+	}
 	run, result := &analysis.Run{}, &analysis.Result{}
 	for _, f := range []struct {
 		name    string
@@ -72,7 +113,7 @@ func readRunDir(dir string) (*analysis.Run, *analysis.Result, error) {
 	}{{runFile, run, &run.SchemaVersion}, {resultFile, result, &result.SchemaVersion}} {
 		b, err := os.ReadFile(filepath.Join(dir, f.name))
 		if err != nil {
-			if _, statErr := os.Stat(dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) {
 				return nil, nil, fmt.Errorf("%s: no run of bgcstat record: it has no %s", dir, f.name)
 			}
 			return nil, nil, err

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/server"
+)
+
+// A command may leave processes behind that write to its output.
+func TestExecute(t *testing.T) {
+	for _, tt := range []struct {
+		script string
+		want   analysis.Exit
+		least  float64 // seconds
+	}{
+		{"echo out; echo err >&2; exit 3", analysis.Exit{Status: 3}, 0},
+		{"echo out; echo err >&2; kill -9 $$", analysis.Exit{Status: 137, Signal: "killed"}, 0},
+		{"(sleep 0.3; echo out; echo err >&2) & exit 0", analysis.Exit{}, 0.3},
+	} {
+		var out, errs bytes.Buffer
+		r := &recorder{
+			u: &ui{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}, o: &recordOptions{}, run: &analysis.Run{},
+			sql: &sqlServer{options: server.Options{Protocol: server.Socket, Socket: filepath.Join(t.TempDir(), "none")}},
+		}
+		r.o.out = t.TempDir()
+		if !r.execute([]string{"sh", "-c", tt.script}) || r.run.Exit != tt.want || out.String() != "out\n" || errs.String() != "err\n" || len(r.missing) > 0 {
+			t.Errorf("%s: %+v, %q, %q, missing %q", tt.script, r.run.Exit, out.String(), errs.String(), r.missing)
+		}
+		if s := r.run.Seconds; s < tt.least || s > tt.least+2 {
+			t.Errorf("%s took %.2f s", tt.script, s)
+		}
+		kept, err := os.ReadFile(filepath.Join(r.o.out, outputFile))
+		if err != nil || !strings.Contains(string(kept), "out\n") || !strings.Contains(string(kept), "err\n") {
+			t.Errorf("%s: kept %q, %v", tt.script, kept, err)
+		}
+	}
+}
+
+// What does not end is not waited for, and nothing is written behind the end.
+func TestPipesLeftOpen(t *testing.T) {
+	var out bytes.Buffer
+	to := &tee{mu: &sync.Mutex{}, to: &out}
+	cmd := exec.Command("sh", "-c", "echo out; sleep 5 & echo $!")
+	p, err := newPipes(cmd, to, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.begin()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if p.end(50 * time.Millisecond) {
+		t.Error("closed")
+	}
+	if d := time.Since(start); d > 3*time.Second || !strings.HasPrefix(out.String(), "out\n") {
+		t.Errorf("%v, %q", d, out.String())
+	}
+}
+
+// A full disk must leave what was there.
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, runFile)
+	if err := replaceFile(path, []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path+".part", 0o777); err != nil { // it cannot be written
+		t.Fatal(err)
+	}
+	if err := replaceFile(path, []byte("b")); err == nil {
+		t.Error("written")
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "a" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
