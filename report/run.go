@@ -107,7 +107,13 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 			add("in the log", "", "%s, %s counts %s; of the recording something is missing", plural(r.Transactions, "transaction"), l.Tool, Count(*l.Transactions))
 		}
 	}
-	if o := run.Others; o != nil && o.Before != nil {
+	switch o := run.Others; {
+	case o == nil || o.Before == nil && o.Unknown == 0:
+	case o.Before == nil:
+		add("by others", "", "not known, since the sessions of transactions are not")
+	case o.Unknown > 0:
+		add("by others", "by session ids", "%s of sessions that were there before; of %s the log names no session", plural(*o.Before, "transaction"), Count(o.Unknown))
+	default:
 		add("by others", "by session ids", "%s of sessions that were there before", plural(*o.Before, "transaction"))
 	}
 	return out

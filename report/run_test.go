@@ -83,9 +83,15 @@ func TestRunFacts(t *testing.T) {
 			run.Others = &analysis.Others{Before: new(int64(1)), Unknown: 5}
 		}, 0, []string{
 			"ended|exit status 0 after 5.25 s|", "server|MariaDB 11.8.3 at u@db1:3306, no process of this host that was seen|",
-			"by others|1 transaction of sessions that were there before|by session ids",
+			"by others|1 transaction of sessions that were there before; of 5 the log names no session|by session ids",
 		}},
-		{"sessions not known", func(run *analysis.Run) { run.Others = &analysis.Others{Unknown: 5} }, 0, []string{"ended|exit status 0 after 5.25 s|", server}},
+		{"others", func(run *analysis.Run) { run.Others = &analysis.Others{Before: new(int64(0))} }, 0, []string{
+			"ended|exit status 0 after 5.25 s|", server, "by others|0 transactions of sessions that were there before|by session ids",
+		}},
+		{"sessions not known", func(run *analysis.Run) { run.Others = &analysis.Others{Unknown: 5} }, 0, []string{
+			"ended|exit status 0 after 5.25 s|", server, "by others|not known, since the sessions of transactions are not|",
+		}},
+		{"no transactions", func(run *analysis.Run) { run.Others = &analysis.Others{} }, 0, []string{"ended|exit status 0 after 5.25 s|", server}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := aRun()
