@@ -173,7 +173,7 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		return err
 	}
 	// Whatever happens from here on, the directory says what it is.
-	r.run.Exit.Status = -1
+	r.run.Start, r.run.Exit.Status = analysis.Time{Time: time.Now().UTC()}, -1
 	r.run.Missing = []string{unfinished}
 	if err := writeRun(o.out, r.run); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -567,6 +567,9 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 		r.run.From = *began
 	}
 	after := r.counters()
+	if after == nil { // servers end connections that were idle for as long as the command ran
+		after = r.counters()
+	}
 	then, known := r.before[uptime]
 	const off = 2 // seconds: they are whole ones
 	if now, ok := after[uptime]; known && ok && float64(now-then) < r.run.Seconds-off {
@@ -584,6 +587,9 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 	if r.run.To = r.position(ctx); r.run.To == nil {
 		r.miss("the server did not answer at the end: its counters and its position are not known")
 		return
+	}
+	if r.before == nil || after == nil {
+		r.miss("by how much the server's counters grew is not known")
 	}
 	now, err := r.sql.Settings(ctx)
 	if err != nil {
