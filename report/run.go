@@ -131,7 +131,7 @@ func againstLoad(load, log int64, tool string) string {
 	case load == log:
 		return fmt.Sprintf("as many as %s counts", tool)
 	case log < load:
-		return fmt.Sprintf("%s fewer than %s counts: they read only, or were rolled back", Count(load-log), tool)
+		return fmt.Sprintf("%s fewer than %s counts: they read only, changed nothing, or were rolled back", Count(load-log), tool)
 	default:
 		return fmt.Sprintf("%s more than %s counts: of other sessions, or before and after what it measures", Count(log-load), tool)
 	}

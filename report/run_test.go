@@ -48,7 +48,7 @@ func TestRunFacts(t *testing.T) {
 		}},
 		{"fewer", func(run *analysis.Run) { run.Load = load(1001); run.Load.Errors = new(int64(3)) }, 1000, []string{
 			"ended|exit status 0 after 5.25 s|", server, "load|1,001 transactions|by sysbench", "errors|3, after which a transaction was tried again|by sysbench",
-			"in the log|1 fewer than sysbench counts: they read only, or were rolled back|exact",
+			"in the log|1 fewer than sysbench counts: they read only, changed nothing, or were rolled back|exact",
 		}},
 		{"more", func(run *analysis.Run) { run.Load = load(1); run.Load.LatencyAvg = new(0.25) }, 3001, []string{
 			"ended|exit status 0 after 5.25 s|", server, "load|1 transaction|by sysbench", "latency|mean 250 µs|by sysbench",
