@@ -27,8 +27,9 @@ type Run struct {
 	// Read is where the log was read: "files" or "connection", "" where it was not.
 	Read string `json:"read,omitempty"`
 	// Counters are by how much counters of the server grew, by their names in SHOW
-	// GLOBAL STATUS or the performance schema; the connections of the recording are
-	// in them.
+	// GLOBAL STATUS; the connections of the recording are in them. MySQL's
+	// performance_schema.binlog_misc is COUNT_MISC of wait/io/file/sql/binlog: syncs
+	// of binlogs, with opens and seeks.
 	Counters map[string]int64 `json:"counters,omitempty"`
 	Load     *loadgen.Summary `json:"load,omitempty"` // nil where the command printed none
 	Others   *Others          `json:"others,omitempty"`

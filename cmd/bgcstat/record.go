@@ -70,8 +70,8 @@ bgcstat report RUN prints it again, bgcstat compare sets runs side by side.
 
 Passwords among COMMAND's arguments are left out of run.json and the report as
 far as they look like that; safer are an option file and the environment. With
---redact names are replaced in what is printed, report.html, report.json and the
-plots, and not in the other files: to send a run, use bgcstat report --redact.
+--redact names are replaced in what is printed, report.html and the plots, and
+not in the other files: to send a run, use bgcstat report --redact.
 
 Ctrl-C and signals to end go to COMMAND, and the report is of what there was.
 
@@ -402,6 +402,9 @@ func (r *recorder) execute(command []string) (started bool) {
 		for {
 			select {
 			case s := <-signals:
+				if s == os.Interrupt && inForeground() {
+					continue // the command has it from the terminal, too
+				}
 				_ = cmd.Process.Signal(s) // it may have ended
 			case <-done:
 				return
@@ -556,8 +559,8 @@ func (r *recorder) counters() map[string]int64 {
 	return out
 }
 
-// pfsBinlog is the name of the counter of the performance schema.
-const pfsBinlog = "file_summary_by_instance.COUNT_MISC of wait/io/file/sql/binlog"
+// pfsBinlog is the name that it has in Run.Counters.
+const pfsBinlog = "performance_schema.binlog_misc"
 
 // finish asks the server again, what it had to say at the start.
 func (r *recorder) finish(ctx context.Context, began *analysis.Position) {

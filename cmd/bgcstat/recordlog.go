@@ -81,7 +81,11 @@ func (r *recorder) report(ctx context.Context) error {
 	r.run.Missing = r.missing
 	// What was printed of it does not decide what is written.
 	w := &tee{mu: &sync.Mutex{}, to: r.u.stderr}
-	return showRun(r.u, w, &r.o.pageOptions, r.run, result, r.o.out)
+	if err := showRun(r.u, w, &r.o.pageOptions, r.run, result, r.o.out); err != nil || !r.o.redact {
+		return err
+	}
+	// The page's report.json has short names; compare and report read the run's own.
+	return writeResult(r.o.out, result)
 }
 
 // showRun prints a run to w, and writes its page and plots into a directory,
