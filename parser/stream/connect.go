@@ -231,18 +231,9 @@ func mariadbGTID(s string) (parser.GTID, error) {
 // dump asks the server that is connected for what comes next.
 func (s *source) dump() error {
 	c := &s.stream.config
-	gtids, file, offset := "", s.file, s.boundary
-	byGTID := c.From.GTIDs != nil || s.other()
-	switch {
-	case byGTID:
-		var err error
-		if gtids, err = s.gtids.position(); err != nil {
-			return err
-		}
-	case s.nextIs != "": // lost between two logs
-		file, offset = s.nextIs, firstOffset
-	case file == "":
-		file, offset = c.From.File, c.From.Offset
+	byGTID, gtids, file, offset, err := s.place()
+	if err != nil {
+		return err
 	}
 	s.begin, s.passed = 0, 0
 	if !byGTID && offset > firstOffset {
@@ -266,6 +257,28 @@ func (s *source) dump() error {
 	s.unwatch = context.AfterFunc(s.ctx, events.Close)
 	s.stream.update(func(st *State) { st.Connected, st.Server, st.Heard = true, s.now.Version.String(), time.Now() })
 	return nil
+}
+
+// place is where to go on: behind GTIDs, or else in a log.
+func (s *source) place() (byGTID bool, gtids, file string, offset int64, err error) {
+	c := &s.stream.config
+	file, offset = s.file, s.boundary
+	switch {
+	case s.nextIs != "": // lost between two logs
+		file, offset = s.nextIs, firstOffset
+	case file == "":
+		file, offset = c.From.File, c.From.Offset
+	}
+	// Once GTIDs have said where to begin, a position does not say what came: the
+	// log may have transactions of before in front of it, and behind it.
+	if c.From.GTIDs == nil && !s.moved && !s.other() {
+		return false, "", file, offset, nil
+	}
+	gtids, err = s.gtids.position()
+	if err != nil && !s.other() && !s.fresh && s.made != 0 { // the server writes none any more
+		return false, "", file, offset, nil
+	}
+	return true, gtids, file, offset, err
 }
 
 // other reports whether the server is another than the one before.
@@ -377,7 +390,7 @@ func (s *source) reconnect() error {
 	if s.other() {
 		s.notify(ServerChanged, "another server answers, %s (server_id %s), after %v: a new segment begins, by GTID", s.now.Version, s.now.Settings["server_id"], after)
 		s.known = s.now.identity()
-		s.abandoned, s.fresh = s.file != "", true
+		s.abandoned, s.fresh, s.moved = s.file != "", true, true
 		return nil
 	}
 	s.notify(Resumed, "connected again after %v, at %v", after, parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.boundary})

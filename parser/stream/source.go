@@ -39,6 +39,7 @@ type source struct {
 	at       int64  // offset up to which the log was given out
 	boundary int64  // where a dump can go on: behind the last transaction, or the format event
 	fresh    bool   // the log that is told of next is a new one, whatever its name
+	moved    bool   // it is of another server than the one at first
 	begin    int64  // where the dump begins in the log, until it has
 	resumed  bool   // it goes on in a log that was read before
 	passed   int64  // length of what was passed over, which may stand there
@@ -109,7 +110,7 @@ func (s *source) nextLog() error {
 		return io.EOF
 	}
 	s.file, s.nextIs = s.nextIs, ""
-	s.made, s.at, s.boundary = 0, 0, 0
+	s.made, s.at, s.boundary = 0, 0, s.begin // 0 in all logs but the first
 	s.gtids.enter(s.file)
 	s.where()
 	return nil
