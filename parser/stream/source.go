@@ -133,11 +133,11 @@ func (s *source) Read(b []byte) (int, error) {
 			return 0, parser.ErrAbandoned
 		}
 		if !s.told() {
-			if n > 0 && (s.events == nil || !s.events.Ready()) {
-				break
-			}
 			if err := s.fill(n == 0); err != nil && n == 0 {
 				return 0, parser.ErrAbandoned // Stream knows why
+			}
+			if !s.told() {
+				break
 			}
 		}
 		// What is no part of an event, and an event that has no room, wait for
@@ -195,10 +195,11 @@ func (s *source) take(b []byte) (n int, err error) {
 // error is the end of all.
 func (s *source) fill(wait bool) error {
 	for !s.told() {
+		// What comes may be left out, and then the next one is waited for.
+		if !wait && (s.events == nil || !s.events.Ready()) {
+			return nil
+		}
 		if s.events == nil {
-			if !wait {
-				return nil
-			}
 			if err := s.reconnect(); err != nil {
 				return s.fail(err)
 			}
