@@ -171,6 +171,9 @@ func (s *source) locate(from *Start) error {
 	// What stands before the place is known together with where the log ends now.
 	file, offset, executed, err := s.conn.Status(s.ctx)
 	_, refused := errors.AsType[*server.PrivilegeError](err)
+	if err == nil {
+		s.until = parser.Pos{File: file, Offset: offset}
+	}
 	switch {
 	case err != nil && (!refused || *from == Start{}):
 		return err

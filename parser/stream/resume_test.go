@@ -61,3 +61,31 @@ func TestFirstBoundary(t *testing.T) {
 		t.Errorf("%s:%d, %v", file, offset, err)
 	}
 }
+
+// TestShort tells the end of a bounded dump from a dump that was ended.
+func TestShort(t *testing.T) {
+	for _, test := range []struct {
+		file  string
+		at    int64
+		until string
+		short bool
+	}{
+		{"b.000009", 500, "", false}, // not known
+		{"b.000009", 499, "b.000009", true},
+		{"b.000009", 500, "b.000009", false},
+		{"b.000009", 900, "b.000009", false}, // written since
+		{"b.000009", 900, "b.000010", true},
+		{"b.999999", 900, "b.1000000", true},
+		{"b.000010", 4, "b.000009", false},
+		{"old.000009", 900, "b.000010", false}, // which of them is first is not known
+		{"", 0, "b.000010", false},
+	} {
+		s := source{file: test.file, at: test.at}
+		if test.until != "" {
+			s.until = parser.Pos{File: test.until, Offset: 500}
+		}
+		if got := s.short(); got != test.short {
+			t.Errorf("%s:%d of %s: %t", test.file, test.at, test.until, got)
+		}
+	}
+}

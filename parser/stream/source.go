@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"bgcstat/parser"
@@ -32,6 +34,8 @@ type source struct {
 	unwatch func() bool   // has ctx close events no more
 	failed  error         // what ended all
 	done    bool          // a bounded dump has been sent to its end
+	until   parser.Pos    // which is here at least; "" where that is not known
+	early   int           // how often the server ended it before, in a row
 
 	// The log under way.
 	file     string
@@ -89,7 +93,7 @@ var magic = []byte{0xfe, 'b', 'i', 'n'}
 
 // took takes note of a transaction that was given to the caller.
 func (s *source) took(t *parser.Txn) {
-	s.boundary, s.wait, s.twice = t.End, 0, false
+	s.boundary, s.wait, s.twice, s.early = t.End, 0, false, 0
 	s.gtids.add(t)
 }
 
@@ -210,9 +214,14 @@ func (s *source) fill(wait bool) error {
 		case err == nil:
 		case s.ctx.Err() != nil:
 			return s.fail(ErrClosed)
-		case errors.Is(err, io.EOF) && s.bounded():
+		case errors.Is(err, io.EOF) && s.bounded() && !s.short():
 			s.done = true
 		default:
+			if errors.Is(err, io.EOF) && s.bounded() {
+				if s.early++; s.early > maxEarly {
+					return s.fail(fmt.Errorf("%w to %s: the server has ended the dump at %v, before %v", server.ErrLost, s.conn.Target(), parser.Pos{File: s.file, Offset: s.at}, s.until))
+				}
+			}
 			if errors.Is(err, io.EOF) {
 				err = fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
 			}
@@ -223,6 +232,36 @@ func (s *source) fill(wait bool) error {
 		}
 	}
 	return nil
+}
+
+// maxEarly is how many times in a row a bounded dump may end too early.
+const maxEarly = 5
+
+// short reports whether a log went on behind what came of it when reading began.
+// A server that shuts down, or a KILL QUERY, ends a dump like its own end does.
+func (s *source) short() bool {
+	if s.until.File == "" || s.moved {
+		return false
+	}
+	if s.file == s.until.File {
+		return max(s.at, s.next) < s.until.Offset
+	}
+	base, number, ok := cutNumber(s.file)
+	if !ok {
+		return false
+	}
+	last, end, ok := cutNumber(s.until.File)
+	return ok && base == last && number < end
+}
+
+// cutNumber parts a log's name at its last dot: binlog.000042.
+func cutNumber(name string) (base string, number int64, ok bool) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return name, 0, false
+	}
+	number, err := strconv.ParseInt(name[dot+1:], 10, 64)
+	return name[:dot], number, err == nil
 }
 
 func (s *source) bounded() bool { return s.stream.config.Bounded || s.stream.config.ToLastLog }
