@@ -128,11 +128,14 @@ func busy(code uint16) bool {
 	case 1040, // too many connections
 		1053, // shutdown
 		1203, // too many of this user
+		1226, // more than the account's limit, such as of connections at once
 		3168, // offline
 		3032: // starting
 		return true
 	}
-	return false
+	// Clients' own errors, which a proxy such as MySQL Router passes on: it does
+	// not reach the server behind it (include/errmsg.h).
+	return 2000 <= code && code < 3000
 }
 
 // loginError gives an error of connecting its words.

@@ -80,6 +80,16 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestBusy is let in by nobody, for now, and by servers that refuse it for good.
+func TestBusy(t *testing.T) {
+	for code, login := range map[int]bool{1040: false, 1045: true, 1130: true, 1226: false, 2003: false, 3032: false} {
+		o := Options{Socket: answer(t, greeting, "\xff"+string([]byte{byte(code), byte(code >> 8)})+"#HY000no"), User: "bob", ConnectTimeout: 10 * time.Second}
+		if _, err := Connect(t.Context(), o); err == nil || errors.Is(err, ErrLogin) != login {
+			t.Errorf("error %d: %v", code, err)
+		}
+	}
+}
+
 // TestTimeout logs in at a server that says nothing.
 func TestTimeout(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
