@@ -278,8 +278,8 @@ func (s *source) place() (byGTID bool, gtids, file string, offset int64, err err
 		return false, "", file, offset, nil
 	}
 	gtids, err = s.gtids.position()
-	if err != nil && !s.other() && !s.fresh && s.made != 0 { // the server writes none any more
-		return false, "", file, offset, nil
+	if s.came && !s.other() && (err != nil || !s.now.mariadb() && s.now.Settings["gtid_mode"] != "ON") {
+		return false, "", file, offset, nil // the server writes none any more, or soon will not
 	}
 	return true, gtids, file, offset, err
 }
@@ -393,7 +393,7 @@ func (s *source) reconnect() error {
 	if s.other() {
 		s.notify(ServerChanged, "another server answers, %s (server_id %s), after %v: a new segment begins, by GTID", s.now.Version, s.now.Settings["server_id"], after)
 		s.known = s.now.identity()
-		s.abandoned, s.fresh, s.moved = s.file != "", true, true
+		s.abandoned, s.fresh, s.moved, s.came = s.file != "", true, true, false
 		return nil
 	}
 	s.notify(Resumed, "connected again after %v, at %v", after, parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.boundary})

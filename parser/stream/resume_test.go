@@ -31,16 +31,21 @@ func TestPlace(t *testing.T) {
 		"failover, no log yet": {at("b.1", 900), source{file: "b.1", boundary: 500, made: 1, moved: true, fresh: true, gtids: tracker{set: set}}, uuid + ":1-5", "b.1", 500},
 		// Its log has begun, with transactions that came of the first server.
 		"failover, no transaction yet": {at("b.1", 900), source{file: "b.7", boundary: 126, made: 1, moved: true, gtids: tracker{set: set}}, uuid + ":1-5", "b.7", 126},
+		"failover, and more":           {at("b.1", 900), source{file: "b.7", boundary: 500, made: 1, moved: true, came: true, gtids: tracker{set: set}}, uuid + ":1-5", "b.7", 500},
 		"behind GTIDs":                 {behind, source{file: "b.7", boundary: 126, made: 1, gtids: tracker{set: set}}, uuid + ":1-5", "b.7", 126},
-		"behind GTIDs, none any more":  {behind, source{file: "b.7", boundary: 700, made: 1}, "", "b.7", 700},
+		"behind GTIDs, none any more":  {behind, source{file: "b.7", boundary: 700, made: 1, came: true}, "", "b.7", 700},
 	} {
 		s := test.source
 		s.ctx, s.stream = t.Context(), &Stream{config: test.config}
-		s.now.Settings = map[string]string{"server_uuid": "a"}
+		s.now.Settings = map[string]string{"server_uuid": "a", "gtid_mode": "ON"}
 		s.known = "a"
 		byGTID, gtids, file, offset, err := s.place()
 		if err != nil || byGTID != (test.gtids != "") || gtids != test.gtids || file != test.file || offset != test.offset {
 			t.Errorf("%s: by GTID %t, %q, %s:%d, %v", name, byGTID, gtids, file, offset, err)
+		}
+		s.now.Settings["gtid_mode"] = "ON_PERMISSIVE"
+		if byGTID, _, _, _, err := s.place(); err != nil || byGTID != (test.gtids != "" && !s.came) {
+			t.Errorf("%s, gtid_mode ON_PERMISSIVE: by GTID %t, %v", name, byGTID, err)
 		}
 		s.known = "b"
 		if _, _, _, _, err := s.place(); s.gtids.set == nil && !errors.Is(err, ErrOtherServer) {

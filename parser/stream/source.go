@@ -44,6 +44,7 @@ type source struct {
 	boundary int64  // where a dump can go on: behind the last transaction, or the format event
 	fresh    bool   // the log that is told of next is a new one, whatever its name
 	moved    bool   // it is of another server than the one at first
+	came     bool   // a transaction of this server
 	begin    int64  // where the dump begins in the log, until it has
 	resumed  bool   // it goes on in a log that was read before
 	passed   int64  // length of what was passed over, which may stand there
@@ -94,6 +95,7 @@ var magic = []byte{0xfe, 'b', 'i', 'n'}
 // took takes note of a transaction that was given to the caller.
 func (s *source) took(t *parser.Txn) {
 	s.boundary, s.wait, s.twice, s.early = t.End, 0, false, 0
+	s.came = true
 	s.gtids.add(t)
 }
 
