@@ -32,6 +32,7 @@ type feed struct {
 	arrivals bool // are told to the Analyzer
 	queue    []arrival
 	samples  []*iosample.Interval
+	syncs    int       // in samples
 	ended    bool      // no more transactions will come
 	sampled  bool      // and no more samples
 	overrun  bool      // samples were given up, since syncs did not come
@@ -50,6 +51,9 @@ const (
 	// maxSamples bounds how many samples wait for transactions: an hour of them,
 	// in which the log was written and the stream was not there.
 	maxSamples = 36_000
+	// maxSyncs bounds how many syncs these have: some 40 MB, or minutes of them
+	// where thousands are made a second.
+	maxSyncs = 1 << 19
 	// patience is how long a transaction waits for its sync: at sync_binlog=1,
 	// where samples are joined, it has been made when the transaction comes.
 	patience = 5 * time.Second
@@ -163,6 +167,7 @@ func (f *feed) nextSample() *iosample.Interval {
 	}
 	v := f.samples[0]
 	f.samples = f.samples[1:]
+	f.syncs -= len(v.Syncs)
 	return v
 }
 
@@ -188,11 +193,22 @@ func (f *feed) sample(v *iosample.Interval) {
 	case n > 1 && idle(f.samples[n-1]) && idle(c):
 		merge(f.samples[n-1].Sample, c.Sample)
 		return
-	case n >= maxSamples:
+	case n >= maxSamples, f.syncs+len(c.Syncs) > maxSyncs:
 		f.overrun, f.sampled = true, true
 	default:
 		f.samples = append(f.samples, c)
+		f.syncs += len(c.Syncs)
 	}
+	f.changed.Broadcast()
+}
+
+// noSamples says that no more samples will come, and whether some of what is
+// to come would have needed them: nobody must wait for one any more.
+func (f *feed) noSamples(overrun bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.overrun = f.overrun || overrun && f.joined
+	f.sampled = true
 	f.changed.Broadcast()
 }
 
@@ -249,10 +265,7 @@ func (f *feed) gaveUp() bool {
 // and the end of the stream, and gives the result.
 func (f *feed) finish() *analysis.Result {
 	<-f.streamDone
-	f.mu.Lock()
-	f.sampled = true
-	f.changed.Broadcast()
-	f.mu.Unlock()
+	f.noSamples(false)
 	f.done.Wait()
 	return f.analyzer.Result(f.stream.Logs())
 }

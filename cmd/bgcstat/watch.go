@@ -207,7 +207,12 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	// 2. The stream.
 	w.stream, err = stream.Open(ctx, stream.Config{
 		Server: options, From: o.start, ServerID: o.serverID, Retries: o.retries, NoChecksums: o.noChecksum,
-		Notify: func(n stream.Notice) { w.event(string(n.Kind), "%s", n.Text) },
+		Notify: func(n stream.Notice) {
+			w.event(string(n.Kind), "%s", n.Text)
+			if n.Kind == stream.ServerChanged && w.feed != nil {
+				w.feed.noSamples(true) // syncs are counted on the host of the first one
+			}
+		},
 	})
 	if err != nil {
 		return followError(err)
@@ -310,6 +315,7 @@ func (w *watcher) sample(ctx context.Context) {
 	if w.sampler == nil {
 		return
 	}
+	defer w.feed.noSamples(false) // else a transaction, and with it the stream's end, would wait for one
 	tick := time.NewTicker(w.o.sampleInterval)
 	defer tick.Stop()
 	take := func(v *iosample.Interval, err error) (ok bool) {
@@ -318,6 +324,7 @@ func (w *watcher) sample(ctx context.Context) {
 			w.count(v)
 		}
 		if err != nil && ctx.Err() == nil {
+			w.feed.noSamples(true)
 			w.event("sampling-ended", "syncs are counted no more: %v", err)
 		}
 		return err == nil
@@ -440,6 +447,9 @@ func (w *watcher) state(at time.Time) *watchState {
 		seconds := lag.Seconds()
 		s.lag = &seconds
 	}
+	if g := s.live.Sync; g != nil && g.Method == analysis.Traced && w.feed.gaveUp() {
+		s.live.Sync = nil // the groups since are not none, but not known
+	}
 	if w.sampler != nil {
 		s.counts, s.header = w.counts, w.sampler.Header()
 	}
@@ -451,9 +461,6 @@ func (w *watcher) line(at time.Time) error {
 		return err
 	}
 	s := w.state(at)
-	if g := s.live.Sync; g != nil && g.Method == analysis.Traced && w.feed.gaveUp() {
-		s.live.Sync = nil // the groups since are not none, but not known
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.screen.line(s)

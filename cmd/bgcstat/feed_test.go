@@ -1,0 +1,66 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"bgcstat/analysis"
+	"bgcstat/parser/iosample"
+	"bgcstat/parser/stream"
+)
+
+func joinedFeed() *feed {
+	f := newFeed(&stream.Stream{}, analysis.New(analysis.Filter{}, analysis.Settings{}), nil)
+	f.joined = true
+	return f
+}
+
+// TestFeedEnds has a transaction that waits for a sample when there are no more.
+func TestFeedEnds(t *testing.T) {
+	f := joinedFeed()
+	f.adding = time.Now()
+	got := make(chan *iosample.Interval)
+	go func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		got <- f.nextSample()
+	}()
+	select {
+	case <-got:
+		t.Fatal("did not wait")
+	case <-time.After(10 * time.Millisecond):
+	}
+	f.noSamples(true)
+	select {
+	case v := <-got:
+		if v != nil || !f.gaveUp() {
+			t.Errorf("got %v, gave up %t", v, f.gaveUp())
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("waits for ever")
+	}
+}
+
+// TestFeedBound gives syncs to a feed that takes no transactions.
+func TestFeedBound(t *testing.T) {
+	f := joinedFeed()
+	v := &iosample.Interval{Sample: &iosample.Sample{}, Syncs: make([]iosample.SyncEvent, maxSyncs/4)}
+	for i := range v.Syncs {
+		v.Syncs[i].Class = iosample.Binlog
+	}
+	for i := range 6 {
+		if f.sample(v); f.gaveUp() != (i >= 4) || f.syncs != min(i+1, 4)*len(v.Syncs) {
+			t.Errorf("after %d samples: %d syncs, gave up %t", i+1, f.syncs, f.gaveUp())
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n := 0; ; n++ {
+		if v := f.nextSample(); v == nil {
+			if n != 4 || f.syncs != 0 {
+				t.Errorf("%d samples, and %d syncs left", n, f.syncs)
+			}
+			break
+		}
+	}
+}
