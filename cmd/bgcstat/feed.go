@@ -237,17 +237,22 @@ func merge(to, from *iosample.Sample) {
 	to.Files = files
 }
 
+// silence is how long a server sends nothing at most, as it sends heartbeats.
+const silence = 8 * time.Second
+
 // look gives the figures so far, and how far behind the server reading is: 0
-// where nothing has come for a while, although the stream is connected.
+// where nothing has come for a while, although the stream is connected and the
+// server shows that it is there.
 func (f *feed) look() (l analysis.Live, lag time.Duration, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	quiet := time.Since(f.arrived)
 	l = f.analyzer.Live(quiet > time.Second && len(f.queue) == 0)
+	state := f.stream.State()
 	switch {
-	case !f.stream.State().Connected || f.arrived.IsZero() && quiet < 0:
+	case !state.Connected, time.Since(state.Heard) > silence:
 		return l, 0, false
-	case f.arrived.IsZero(), quiet > time.Second:
+	case f.arrived.IsZero(), quiet > time.Second && len(f.queue) == 0:
 		return l, 0, true
 	default:
 		return l, f.lag, true

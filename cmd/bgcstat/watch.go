@@ -389,7 +389,7 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 		// MariaDB's position may lag a little behind what the dump has sent.
 		read := w.stream.State()
 		file, offset, err := conn.Position(ctx)
-		if err != nil || file != read.File || offset >= read.Offset {
+		if err != nil || !stream.SameServer(now, read.Settings) || file != read.File || offset >= read.Offset {
 			behind = 0
 			continue
 		}

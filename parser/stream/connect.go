@@ -43,6 +43,15 @@ func (f *Facts) identity() string {
 
 func (f *Facts) mariadb() bool { return f.Version.Flavor == server.MariaDB }
 
+// SameServer tells by the settings of two connections whether they are to one
+// server. Behind one address there may be several.
+func SameServer(a, b map[string]string) bool {
+	if a["server_uuid"] != "" || b["server_uuid"] != "" {
+		return a["server_uuid"] == b["server_uuid"]
+	}
+	return a["server_id"] == b["server_id"] && a["hostname"] == b["hostname"] && a["port"] == b["port"]
+}
+
 // Dump commands (include/my_command.h, sql/rpl_source.cc; MariaDB sql/sql_repl.cc).
 const (
 	comBinlogDump     = 0x12
@@ -258,7 +267,9 @@ func (s *source) dump() error {
 	}
 	s.events = events
 	s.unwatch = context.AfterFunc(s.ctx, events.Close)
-	s.stream.update(func(st *State) { st.Connected, st.Server, st.Heard = true, s.now.Version.String(), time.Now() })
+	s.stream.update(func(st *State) {
+		st.Connected, st.Server, st.Settings, st.Heard = true, s.now.Version.String(), s.now.Settings, time.Now()
+	})
 	return nil
 }
 

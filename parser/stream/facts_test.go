@@ -7,6 +7,26 @@ import (
 	"bgcstat/parser"
 )
 
+// TestSameServer has two servers behind one address.
+func TestSameServer(t *testing.T) {
+	a := map[string]string{"server_id": "1", "server_uuid": "u", "hostname": "h", "port": "3306"}
+	b := map[string]string{"server_id": "1", "server_uuid": "v", "hostname": "h", "port": "3306"}
+	if SameServer(a, b) || !SameServer(a, a) {
+		t.Error("not told by UUID")
+	}
+	delete(a, "server_uuid")
+	if SameServer(a, b) {
+		t.Error("one has a UUID, and the other none")
+	}
+	delete(b, "server_uuid")
+	if !SameServer(a, b) {
+		t.Error("MariaDB's are the same")
+	}
+	if b["port"] = "3307"; SameServer(a, b) {
+		t.Error("MariaDB's have different ports")
+	}
+}
+
 // TestCheck has servers that cannot be started for a test, by what they say.
 func TestCheck(t *testing.T) {
 	set, err := parser.ParseGTIDSet("0-1-5")

@@ -74,9 +74,10 @@ var (
 // State is how far a stream is.
 type State struct {
 	Connected  bool
-	Server     string // version of the server that was connected to last
-	File       string // of the log that is read, without a directory
-	Offset     int64  // up to which it was read
+	Server     string            // version of the server that was connected to last
+	Settings   map[string]string // what Facts has of it; not to be changed
+	File       string            // of the log that is read, without a directory
+	Offset     int64             // up to which it was read
 	Reconnects int64
 	Heard      time.Time // when the last event or heartbeat came
 }
