@@ -45,6 +45,8 @@ type Analyzer struct {
 	bytes        int64
 	unfinished   int64 // reported, with terminator none
 	uncovered    int64 // would be reported, were they in the trace
+	parted       bool  // what the trace does not cover is reported from now on
+	outside      int64 // transactions that are reported so
 }
 
 // New gives an Analyzer for the logs of one server.

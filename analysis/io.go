@@ -66,6 +66,11 @@ func (a *Analyzer) Join(header *iosample.Header, next func() *iosample.Interval,
 	a.estimator.settings = a.settings
 }
 
+// Part ends the join before the log ends, as where a live trace is given up:
+// next is to give nil from now on. Transactions that the trace does not cover
+// are reported from now on, and in the end nothing is concluded from it.
+func (a *Analyzer) Part() { a.parted = true }
+
 // Joined reports, after Result, whether the trace is of the logs' load, and
 // whether its syncs tell their sync groups exactly.
 func (a *Analyzer) Joined() (ok, exact bool) { return a.contradicted == "", a.exact }
@@ -74,6 +79,7 @@ func (a *Analyzer) Joined() (ok, exact bool) { return a.contradicted == "", a.ex
 // nil for MariaDB.
 func (a *Analyzer) join(t *parser.Txn, f *facts, chosen bool) (*mark, bool) {
 	m, covered := a.trace.of(t)
+	wanted := chosen
 	chosen = chosen && covered
 	splits := false
 	switch {
@@ -96,7 +102,12 @@ func (a *Analyzer) join(t *parser.Txn, f *facts, chosen bool) (*mark, bool) {
 		a.interval.add(t)
 	}
 	a.estimator.fit(a.trace, m, a.settings)
-	if !covered {
+	switch {
+	case covered:
+	case a.parted && wanted:
+		a.outside++
+		return nil, true
+	default:
 		return nil, false
 	}
 	return m, chosen
@@ -111,6 +122,8 @@ func (a *Analyzer) contradiction(main *parser.Log) string {
 	switch {
 	case a.transactions+a.uncovered == 0:
 		return "" // there is nothing to be joined
+	case a.outside > 0:
+		return fmt.Sprintf("%d transactions came when it had been given up", a.outside)
 	case tr.reset != 0:
 		return fmt.Sprintf("logs were begun anew under names that they had before (RESET, at %v), so that the trace has two of a name: take one that begins later", newTime(tr.reset))
 	case tr.no == 0 && tr.newest.size == 0:

@@ -56,7 +56,7 @@ func (a *Analyzer) Live(idle bool) Live {
 	l.Observed, l.Certainty = a.tracker.soFar()
 	sync, flush := a.estimatedSoFar(idle)
 	l.Sync, l.Flush = sync, flush
-	if tr := a.trace; tr != nil && tr.events && a.traced.tally.all > 0 && a.traced.split == 0 && tr.usage.lost == 0 {
+	if tr := a.trace; tr != nil && tr.events && a.outside == 0 && a.traced.tally.all > 0 && a.traced.split == 0 && tr.usage.lost == 0 {
 		if n := a.settings.SyncBinlog; n != nil && *n == 1 {
 			l.Sync = a.traced.tally.soFar(idle).live(Exact, Traced)
 		}

@@ -158,7 +158,7 @@ func (f *feed) analyze() {
 func (f *feed) nextSample() *iosample.Interval {
 	for len(f.samples) == 0 {
 		if !f.sampled && time.Since(f.adding) > patience {
-			f.overrun, f.sampled = true, true
+			f.giveUp()
 		}
 		if f.sampled {
 			return nil
@@ -194,7 +194,7 @@ func (f *feed) sample(v *iosample.Interval) {
 		merge(f.samples[n-1].Sample, c.Sample)
 		return
 	case n >= maxSamples, f.syncs+len(c.Syncs) > maxSyncs:
-		f.overrun, f.sampled = true, true
+		f.giveUp()
 	default:
 		f.samples = append(f.samples, c)
 		f.syncs += len(c.Syncs)
@@ -207,9 +207,17 @@ func (f *feed) sample(v *iosample.Interval) {
 func (f *feed) noSamples(overrun bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.overrun = f.overrun || overrun && f.joined
+	if overrun && f.joined && !f.overrun {
+		f.giveUp()
+	}
 	f.sampled = true
 	f.changed.Broadcast()
+}
+
+// giveUp joins no more samples than there are: what comes is reported without.
+func (f *feed) giveUp() {
+	f.overrun, f.sampled = true, true
+	f.analyzer.Part()
 }
 
 // idle reports whether nothing happened to binlogs in an interval, so that it

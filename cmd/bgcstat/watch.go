@@ -447,8 +447,8 @@ func (w *watcher) state(at time.Time) *watchState {
 		seconds := lag.Seconds()
 		s.lag = &seconds
 	}
-	if g := s.live.Sync; g != nil && g.Method == analysis.Traced && w.feed.gaveUp() {
-		s.live.Sync = nil // the groups since are not none, but not known
+	if g := s.live.Sync; g != nil && g.Method != analysis.CommitID && w.feed.gaveUp() && w.sampler.Header().Source == "bpf" {
+		s.live.Sync = nil // the groups since are not none, but not known as those before
 	}
 	if w.sampler != nil {
 		s.counts, s.header = w.counts, w.sampler.Header()
@@ -528,7 +528,7 @@ func (w *watcher) end(why error) error {
 	if w.feed.overrun {
 		result.Warnings = append(result.Warnings, analysis.Warning{
 			Code: "trace-joined-in-part", Count: 1,
-			Message: "syncs were joined to the transactions of the first part only, since those of others did not come in time, as when sync_binlog is changed: the others are in no traced group",
+			Message: "syncs were joined to the transactions of the first part only, since those of others did not come in time, as when sync_binlog is changed, or another server answered: the others are in no traced group",
 		})
 	}
 	if w.o.redact {
