@@ -118,6 +118,15 @@ func (f *feed) add(t *parser.Txn, at time.Time) {
 	f.analyzer.Add(t)
 }
 
+// noArrivals tells no more when transactions come: only at sync_binlog=1 that
+// tells of sync groups.
+func (f *feed) noArrivals() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.arrivals = false
+	f.analyzer.Arrived(time.UnixMicro(0)) // not known
+}
+
 // lagOf is how long after its commit a transaction came, by the clocks of both
 // hosts. Where the log has whole seconds only, so has this.
 func lagOf(t *parser.Txn, arrived time.Time) time.Duration {

@@ -382,6 +382,9 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 		for _, name := range slices.Sorted(maps.Keys(now)) {
 			if before := known[name]; before != now[name] {
 				w.event("setting-changed", "%s is %s, was %s", name, now[name], before)
+				if name == "sync_binlog" && now[name] != "1" {
+					w.feed.noArrivals()
+				}
 			}
 		}
 		known = now
