@@ -3,7 +3,8 @@ package analysis
 import "time"
 
 // Arrived says when the transaction that is added next came over a connection
-// that had caught up with the server; times must be of one clock and rise.
+// that had caught up with the server; times must be of one clock and rise, and the
+// beginning of Unix time says that it is not known.
 //
 // At sync_binlog=1 MySQL shows a commit group to its replicas when it has been
 // synced, and no earlier (sql/binlog.cc, ordered_commit:

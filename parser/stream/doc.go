@@ -15,7 +15,8 @@
 //
 //   - From the same server the dump is asked for from the end of the last whole
 //     transaction on, by file and position, and what had come of the next one
-//     before is passed over. The reader above notices nothing.
+//     before is passed over. The reader above notices nothing. Where GTIDs have
+//     said where to begin it is asked for by GTIDs.
 //   - From another server, which answers at the same address after a failover,
 //     by GTIDs: those that came, and those that the first server had had before
 //     they came. A transaction that was cut is read anew, and new logs begin.
