@@ -33,16 +33,20 @@ type recorded struct {
 }
 
 // record runs a command under bgcstat record, as a process of its own, and
-// checks what must hold of every run. prepare may change the process.
-func record(t *testing.T, dir string, prepare func(*exec.Cmd), args ...string) *recorded {
+// checks what must hold of every run. beside, unless nil, runs beside it.
+func record(t *testing.T, dir string, beside func(*os.Process), args ...string) *recorded {
 	t.Helper()
 	cmd := child(append([]string{"record", "--no-defaults", "--out", dir, "--plots", "timeline"}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if prepare != nil {
-		prepare(cmd)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // from a terminal signals go other ways
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	err := cmd.Run()
+	if beside != nil {
+		go beside(cmd.Process)
+	}
+	err := cmd.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -158,13 +162,11 @@ func TestRecordFaults(t *testing.T) {
 	t.Run("interrupt", func(t *testing.T) {
 		s, args := start(t)
 		dir := filepath.Join(t.TempDir(), "run")
-		r := record(t, dir, func(cmd *exec.Cmd) {
-			go func() {
-				for counter(t, s, "Handler_update") < 500 {
-					time.Sleep(10 * time.Millisecond)
-				}
-				_ = cmd.Process.Signal(os.Interrupt)
-			}()
+		r := record(t, dir, func(p *os.Process) {
+			for counter(t, s, "Handler_update") < 500 {
+				time.Sleep(10 * time.Millisecond)
+			}
+			_ = p.Signal(os.Interrupt)
 		}, append(args, sysbenchCommand(s, 1_000_000)...)...)
 		if r.run.Exit.Signal != "interrupt" || r.status != 128+2 || len(r.run.Missing) > 0 || r.result.Transactions < 100 {
 			t.Errorf("status %d, %+v, missing %q, %d transactions", r.status, r.run.Exit, r.run.Missing, r.result.Transactions)

@@ -227,9 +227,12 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	w.feed = newFeed(w.stream, a, func(err error) { w.event("log-damaged", "%v", err) })
 	w.feed.arrivals = o.arrivals
 	if w.sampler != nil {
-		if settings["sync_binlog"] == "1" {
+		switch {
+		case settings["sync_binlog"] == "1" && o.start == stream.Start{}:
 			w.feed.join(w.sampler.Header())
-		} else {
+		case settings["sync_binlog"] == "1":
+			u.hintf("what is read from --from on was written before syncs are counted, so that syncs and groups are shown apart")
+		default:
 			u.hintf("sync_binlog is %s, so that syncs and groups are shown apart: only at 1 does a sync tell a group as it happens", settings["sync_binlog"])
 		}
 	}

@@ -290,7 +290,7 @@ func (s *source) place() (byGTID bool, gtids, file string, offset int64, err err
 	}
 	gtids, err = s.gtids.position()
 	if s.came && !s.other() && (err != nil || !s.now.mariadb() && s.now.Settings["gtid_mode"] != "ON") {
-		return false, "", file, offset, nil // the server writes none any more, or soon will not
+		return false, "", file, offset, nil //nolint:nilerr // the server writes none any more, or soon will not
 	}
 	return true, gtids, file, offset, err
 }

@@ -322,7 +322,17 @@ func TestFailover(t *testing.T) {
 			p.cut()
 			p.stalled.Store(false)
 			s.Kill()
+			// Lost again before and while the new server is written to.
+			for deadline := time.Now().Add(30 * time.Second); f.State().Reconnects == 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("no connection to the replica: %v", f.State())
+				}
+			}
+			p.cut()
+			time.Sleep(500 * time.Millisecond)
 			stop = load(t, replica, 3)
+			time.Sleep(300 * time.Millisecond)
+			p.cut()
 			time.Sleep(time.Second)
 			stop()
 			f.caughtUp(t, replica)
