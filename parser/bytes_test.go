@@ -132,7 +132,7 @@ func TestSplitName(t *testing.T) {
 		{"binlog.00001", "", 0, false},
 		{"binlog.99999999999999999999", "binlog", 0, false},
 	} {
-		base, number, ok := splitName(test.in)
+		base, number, ok := SplitName(test.in)
 		if ok != test.ok || ok && (base != test.base || number != test.number) {
 			t.Errorf("%s: got %q, %d, %v, want %q, %d, %v", test.in, base, number, ok, test.base, test.number, test.ok)
 		}

@@ -238,8 +238,8 @@ func CheckJoint(a, b *Log) {
 	at := Pos{b.Name, 0}
 	next, have := a.Next, bareName(b.Name)
 	if next != "" && bareName(next) != have {
-		nextBase, nextNumber, ok := splitName(next)
-		base, number, numbered := splitName(b.Name)
+		nextBase, nextNumber, ok := SplitName(next)
+		base, number, numbered := SplitName(b.Name)
 		if ok && numbered && base == nextBase {
 			if number > nextNumber {
 				b.Warnings.Add("gap-between-logs", at, "%s ends with a pointer to %s, which is not among the files: transactions are missing before this one", bareName(a.Name), bareName(next))

@@ -228,8 +228,9 @@ func decompress(src io.Reader) (io.Reader, error) {
 // perhaps an archive's suffix.
 var numbered = regexp.MustCompile(`^(.*)\.(\d{6,})(\.gz|\.zst)?$`)
 
-// splitName takes a log's name apart. ok is false for a name that no server gives.
-func splitName(path string) (base string, number int64, ok bool) {
+// SplitName takes a log's name apart, whatever directory and archive it is in: its
+// base and its number. ok is false for a name that no server gives.
+func SplitName(path string) (base string, number int64, ok bool) {
 	m := numbered.FindStringSubmatch(filepath.Base(path))
 	if m == nil {
 		return "", 0, false
@@ -247,7 +248,7 @@ func logsInDir(dir string) ([]string, error) {
 	var binlogs, relays []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if _, _, ok := splitName(e.Name()); !ok {
+		if _, _, ok := SplitName(e.Name()); !ok {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
@@ -311,7 +312,7 @@ func logsInIndex(index string) ([]string, error) {
 // earliest of each was begun. Begun in the same second, they stay as given.
 func inLogOrder(inputs []*Input) {
 	base := func(in *Input) string {
-		if b, _, ok := splitName(in.Path); ok {
+		if b, _, ok := SplitName(in.Path); ok {
 			return b
 		}
 		return in.Path
@@ -329,8 +330,8 @@ func inLogOrder(inputs []*Input) {
 	}
 	slices.SortStableFunc(inputs, func(x, y *Input) int {
 		bx, by := base(x), base(y)
-		_, nx, _ := splitName(x.Path)
-		_, ny, _ := splitName(y.Path)
+		_, nx, _ := SplitName(x.Path)
+		_, ny, _ := SplitName(y.Path)
 		return cmp.Or(cmp.Compare(begun[bx], begun[by]), cmp.Compare(given[bx], given[by]), cmp.Compare(nx, ny))
 	})
 }

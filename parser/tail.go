@@ -59,8 +59,8 @@ func (t *Tail) Read(path string, size int64) (Growth, error) {
 			}
 		}
 		// A log between the two was begun and ended meanwhile.
-		base, before, _ := splitName(t.path)
-		other, number, _ := splitName(path)
+		base, before, _ := SplitName(t.path)
+		other, number, _ := SplitName(path)
 		g.Unknown = g.Unknown || other != base || number != before+1
 		t.Close()
 		if err := t.open(path); err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -146,19 +147,16 @@ func (r *recorder) names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, last := r.run.From.File, ""
-	if r.run.To != nil {
-		last = r.run.To.File
-	}
-	base := from[:len(from)-len(filepath.Ext(from))]
+	from := r.run.From.File
+	base, _, _ := parser.SplitName(from)
 	var out []string
-	for _, e := range entries { // in the order of their names
+	for _, e := range entries {
 		name := e.Name()
-		number := filepath.Ext(name)
-		if name[:len(name)-len(number)] != base || len(number) < 2 || !isDigits(number[1:]) {
+		// Archives of logs are not the server's.
+		if b, _, ok := parser.SplitName(name); !ok || b != base || strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".zst") {
 			continue
 		}
-		if later(from, name) || last != "" && later(name, last) {
+		if later(from, name) || r.run.To != nil && later(name, r.run.To.File) {
 			continue
 		}
 		out = append(out, filepath.Join(r.binlogs, name))
@@ -166,15 +164,21 @@ func (r *recorder) names() ([]string, error) {
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s has none of the logs from %s on", r.binlogs, from)
 	}
+	slices.SortFunc(out, func(a, b string) int { // 1000000 is behind 999999
+		if later(a, b) {
+			return 1
+		}
+		return -1
+	})
 	return out, nil
 }
 
-// later reports whether a log's name is behind another's: the number at its end
-// gets longer when it has no room.
-func later(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
-
-func isDigits(s string) bool {
-	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c < '0' || c > '9' })
+// later reports whether a log is behind another of the same server, by their
+// names.
+func later(a, b string) bool {
+	_, x, _ := parser.SplitName(a)
+	_, y, _ := parser.SplitName(b)
+	return x > y
 }
 
 // logOverConnection is the run's log as the server gives it to replicas.

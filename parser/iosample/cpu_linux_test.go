@@ -70,7 +70,7 @@ func TestCPU(t *testing.T) {
 func TestCPUOfThisProcess(t *testing.T) {
 	p, err := Host{}.Process(os.Getpid())
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s := &Sampler{process: p}
 	defer s.cpu.close()

@@ -67,7 +67,7 @@ func TestOutputs(t *testing.T) {
 	for name, want := range outputs {
 		out := output(t, name)
 		for _, out := range []string{out, strings.ReplaceAll(out, "\n", "\r\n"), strings.TrimRight(out, "\n")} {
-			if got := inJSON(t, Parse([]byte(out))); got != want {
+			if got := inJSON(t, parse([]byte(out))); got != want {
 				t.Errorf("%s: got  %s\nwant %s", name, got, want)
 			}
 		}
@@ -92,19 +92,19 @@ func TestSeveralRuns(t *testing.T) {
 		{"mysqlslap", "mariadb-slap-csv-no-queries"},
 		{"mariadb-slap", "sysbench-cpu"},
 	} {
-		if got, want := inJSON(t, Parse([]byte(all(names...)))), outputs[names[len(names)-1]]; got != want {
+		if got, want := inJSON(t, parse([]byte(all(names...)))), outputs[names[len(names)-1]]; got != want {
 			t.Errorf("%v: got  %s\nwant %s", names, got, want)
 		}
 	}
 	// A run that failed, or that printed nothing, has none.
-	if got, want := inJSON(t, Parse([]byte(all("sysbench", "sysbench-fails", "sysbench-prepare")))), outputs["sysbench"]; got != want {
+	if got, want := inJSON(t, parse([]byte(all("sysbench", "sysbench-fails", "sysbench-prepare")))), outputs["sysbench"]; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	// The beginnings are not printed: these are two runs all the same.
 	_, a, _ := strings.Cut(output(t, "sysbench"), "started!\n")
 	_, b, _ := strings.Cut(output(t, "sysbench-no-percentile"), "started!\n")
 	want := strings.Replace(outputs["sysbench-no-percentile"], `"version":"1.0.20","clients":4,`, "", 1)
-	if got := inJSON(t, Parse([]byte(a+b))); got != want {
+	if got := inJSON(t, parse([]byte(a+b))); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -147,7 +147,7 @@ func TestMalformed(t *testing.T) {
 		{"x:y,key,12.100,0.100,0.100,2,50", `{"tool":"mysqlslap","clients":2,"seconds":12.1,"queries":100}`},
 		{"\x00\xff\xfe" + statements + "    transactions: 5\n", ""},
 	} {
-		if got := inJSON(t, Parse([]byte(c.output))); got != c.want {
+		if got := inJSON(t, parse([]byte(c.output))); got != c.want {
 			t.Errorf("%q:\ngot  %s\nwant %s", c.output, got, c.want)
 		}
 	}
@@ -186,7 +186,7 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Add([]byte("innodb,mixed,0.011,0.011,0.011,4,0\n"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		whole := Parse(out)
+		whole := parse(out)
 		want := inJSON(t, whole) // which NaN and infinity have none of
 		var s Scanner
 		for i := range out {
@@ -210,4 +210,11 @@ func FuzzScanner(f *testing.F) {
 			}
 		}
 	})
+}
+
+// parse gives the last summary in output, nil where there is none.
+func parse(output []byte) *Summary {
+	var s Scanner
+	_, _ = s.Write(output)
+	return s.Summary()
 }

@@ -11,13 +11,6 @@ import (
 // maxLine is how much of a line is kept: more than any that matters has.
 const maxLine = 4096
 
-// Parse gives the last summary in output, nil where there is none.
-func Parse(output []byte) *Summary {
-	var s Scanner
-	_, _ = s.Write(output)
-	return s.Summary()
-}
-
 // Scanner finds the last summary in output that passes through it, of which it
 // keeps no more than a line. Its zero value is ready. It is not safe for
 // concurrent use.

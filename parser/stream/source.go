@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"strconv"
-	"strings"
 	"time"
 
 	"bgcstat/parser"
@@ -248,22 +246,12 @@ func (s *source) short() bool {
 	if s.file == s.until.File {
 		return max(s.at, s.next) < s.until.Offset
 	}
-	base, number, ok := cutNumber(s.file)
+	base, number, ok := parser.SplitName(s.file)
 	if !ok {
 		return false
 	}
-	last, end, ok := cutNumber(s.until.File)
+	last, end, ok := parser.SplitName(s.until.File)
 	return ok && base == last && number < end
-}
-
-// cutNumber parts a log's name at its last dot: binlog.000042.
-func cutNumber(name string) (base string, number int64, ok bool) {
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
-		return name, 0, false
-	}
-	number, err := strconv.ParseInt(name[dot+1:], 10, 64)
-	return name[:dot], number, err == nil
 }
 
 func (s *source) bounded() bool { return s.stream.config.Bounded || s.stream.config.ToLastLog }

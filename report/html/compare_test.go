@@ -41,19 +41,7 @@ func TestComparisonGolden(t *testing.T) {
 	plots := []Image{{Name: "compare-change", Title: "What changes", Alt: "Bars.", Reading: "How to read it.", PNG: dot(t), Dark: dot(t)}}
 	for _, name := range []string{"compare", "compare-repeats", "compare-several"} {
 		got := body(writeComparison(t, comparison(t, name), plots, Options{Version: "v1.2.3"}))
-		file := filepath.Join("testdata", name+".html")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s differs from what is written; got\n%s", file, got)
-		}
+		golden(t, name, got)
 	}
 }
 

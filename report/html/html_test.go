@@ -124,19 +124,25 @@ func TestGolden(t *testing.T) {
 		if again := body(write(t, r, plots, Options{Version: "v1.2.3"})); got != again {
 			t.Errorf("%s: two pages of one result differ", name)
 		}
-		file := filepath.Join("testdata", name+".html")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		golden(t, name, got)
+	}
+}
+
+// golden compares a page with what is written of it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".html")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got != string(want) {
-			t.Errorf("%s differs from what is written; got\n%s", file, got)
-		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs from what is written; got\n%s", file, got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -100,24 +99,7 @@ func TestCompareFigureGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(number.ReplaceAllFunc(got, rounded), '\n')
-		file := filepath.Join("testdata", name+".json")
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			out := filepath.Join(t.ArtifactDir(), name+".json")
-			if err := os.WriteFile(out, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("%s: differs, see %s (keep it with -artifacts)", file, out)
-		}
+		goldenJSON(t, name, got)
 	}
 }
 

@@ -136,24 +136,30 @@ func TestFigureGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(number.ReplaceAllFunc(got, rounded), '\n')
-		file := filepath.Join("testdata", name+".json")
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		goldenJSON(t, name, got)
+	}
+}
+
+// goldenJSON compares figures with what is written of them.
+func goldenJSON(t *testing.T, name string, got []byte) {
+	t.Helper()
+	got = append(number.ReplaceAllFunc(got, rounded), '\n')
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, want) {
-			out := filepath.Join(t.ArtifactDir(), name+".json")
-			if err := os.WriteFile(out, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("%s: differs, see %s (keep it with -artifacts)", file, out)
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		out := filepath.Join(t.ArtifactDir(), name+".json")
+		if err := os.WriteFile(out, got, 0o644); err != nil {
+			t.Fatal(err)
 		}
+		t.Errorf("%s: differs, see %s (keep it with -artifacts)", file, out)
 	}
 }
 
