@@ -1,8 +1,12 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"bgcstat/analysis"
 )
 
 func TestWithoutPasswords(t *testing.T) {
@@ -24,5 +28,20 @@ func TestWithoutPasswords(t *testing.T) {
 		if got := withoutPasswords(test.command); !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.command, got, test.want)
 		}
+	}
+}
+
+// Logs of a run are in the order of their numbers, from its first to its last.
+func TestRecordNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"binlog.999998", "binlog.999999", "binlog.1000000", "binlog.1000001", "binlog.999999.gz", "binlog.index", "relay.999999"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &recorder{binlogs: dir, run: &analysis.Run{From: analysis.Position{File: "binlog.999999"}, To: &analysis.Position{File: "binlog.1000000"}}}
+	got, err := r.names()
+	if want := []string{filepath.Join(dir, "binlog.999999"), filepath.Join(dir, "binlog.1000000")}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
