@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +33,10 @@ var children = map[string]func() error{
 	"change user": changeUserChild,
 	"contained":   containedChild,
 }
+
+// The first thread is kept by the main goroutine, which runs no test: it never
+// ends before the process does, and what it gives up /proc/self shows of all.
+func init() { runtime.LockOSThread() }
 
 // TestChild is where a child begins; see startAs.
 func TestChild(t *testing.T) {
@@ -95,11 +100,14 @@ func startAs(t *testing.T, who as, name string, env ...string) *child {
 	c.in, c.out = in, bufio.NewReader(out)
 
 	// What a thread gives up its children do not have. The thread itself ends
-	// with the goroutine, since that never lets go of it.
+	// with the goroutine, since that never lets go of it; see init.
 	errs := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		errs <- func() error {
+			if unix.Gettid() == os.Getpid() {
+				return errors.New("the process would give up what its child shall")
+			}
 			if who.NoTracefs || who.Mounts != nil {
 				if err := ownMounts(); err != nil {
 					return err
