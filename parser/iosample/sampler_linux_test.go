@@ -392,6 +392,64 @@ func TestStatusAgrees(t *testing.T) {
 	}
 }
 
+// Behind a failover another server answers: what its counters had before is no
+// growth, and what grows from then on is counted.
+func TestStatusOfAnotherServer(t *testing.T) {
+	for _, kind := range servertest.Some() {
+		t.Run(kind.String(), func(t *testing.T) {
+			start := func() (*servertest.Server, connection) {
+				s := servertest.Start(t, kind, "--sync-binlog=1")
+				s.Exec(t, makeTable)
+				commits(t, s, 400)
+				return s, connect(t, s, "root")
+			}
+			first, conn := start()
+			time.Sleep(4 * time.Second) // two that were started at the same time are not told apart
+			second, other := start()
+			sampler := openSampler(t, Config{Server: &conn, Source: "status"})
+			binlog := int64(0)
+			sample := func(want int64, gap string) {
+				t.Helper()
+				v, err := sampler.Sample(t.Context(), true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now := int64(0)
+				for _, c := range v.Sample.Files {
+					if c.Class == Binlog {
+						now += c.Syncs
+					}
+				}
+				if grown := now - binlog; grown < want || grown > want+want/50+2 || v.Sample.Gap != gap {
+					t.Errorf("the binlog's syncs grew by %d, want %d, and the gap is %q, want %q", grown, want, v.Sample.Gap, gap)
+				}
+				binlog = now
+			}
+			one := func(s *servertest.Server, n int) {
+				t.Helper()
+				for range n {
+					s.Exec(t, "INSERT INTO d.t VALUES ()")
+				}
+			}
+			sample(0, "")
+			one(first, 5)
+			sample(5, "")
+			back := conn
+			for _, to := range []struct {
+				conn   connection
+				server *servertest.Server
+			}{{other, second}, {back, first}} {
+				conn = to.conn
+				sample(0, errOther.Error())
+				one(to.server, 3) // in the gap
+				sample(0, errOther.Error())
+				one(to.server, 5)
+				sample(5, "")
+			}
+		})
+	}
+}
+
 // What status says where it may not ask, or there is nothing to be asked.
 func TestStatusRefusals(t *testing.T) {
 	mysql := servertest.Start(t, servertest.MySQL97)

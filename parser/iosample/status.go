@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Server answers SQL.
@@ -44,6 +45,10 @@ type statusSource struct {
 	refused  error // why the position in the binlog is not known
 	counted  Counted
 	variable map[string]int64
+
+	asked, answered time.Time // when the server was last read
+	uptime          int64     // that it had then, in seconds
+	again           bool      // the base is to be taken anew: another server answers
 }
 
 // opTime is a number of operations, and how long they took.
@@ -123,14 +128,36 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 	s.variable = map[string]int64{}
 	file, size := "", int64(0)
 	redo, redoTook := int64(0), int64(0)
+	asked := time.Now()
 
-	// 1. Syncs by file.
+	// 1. Syncs by file, and counters.
+	var files []map[string]string
+	var err error
 	if s.schema {
-		rows, err := s.server.Query(ctx, filesQuery)
-		if err != nil {
+		if files, err = s.server.Query(ctx, filesQuery); err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
+	}
+	rows, err := s.server.Query(ctx, statusQuery)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		name, value := r["Variable_name"], r["Value"]
+		if name == "Binlog_snapshot_file" {
+			file = value
+		} else if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			s.variable[name] = n
+		}
+	}
+	if s.other(asked, time.Now()) { // perhaps between the two
+		s.again = true
+		return nil, errOther
+	}
+
+	// 2. What they have grown by.
+	if s.schema {
+		for _, r := range files {
 			n, err1 := strconv.ParseInt(r["COUNT_MISC"], 10, 64)
 			picoseconds, err2 := strconv.ParseInt(r["SUM_TIMER_MISC"], 10, 64)
 			if err1 != nil || err2 != nil {
@@ -147,19 +174,6 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 		}
 	}
 
-	// 2. Counters.
-	rows, err := s.server.Query(ctx, statusQuery)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		name, value := r["Variable_name"], r["Value"]
-		if name == "Binlog_snapshot_file" {
-			file = value
-		} else if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-			s.variable[name] = n
-		}
-	}
 	if n, ok := s.variable["Innodb_os_log_fsyncs"]; ok {
 		c := s.count(Redo, "", n)
 		c.Exactness = Exact
@@ -182,7 +196,7 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 		c.Size = size
 		if counted {
 			n /= s.groups
-			if s.opened && n > s.grouped {
+			if s.opened && !s.again && n > s.grouped {
 				c.Syncs += n - s.grouped
 			}
 			s.grouped = n
@@ -192,9 +206,27 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 			}
 		}
 	}
-	s.opened = true
+	if s.counted.Failed = nil; s.again {
+		s.counted.Failed = errOther // what it counted until now is not known
+	}
+	s.opened, s.again = true, false
 	s.counted.Counts = s.counts
 	return &s.counted, nil
+}
+
+var errOther = errors.New("the server was restarted, or another one answers")
+
+// other reports whether the server that answered from asked to answered is not
+// the one, or not the process, that was read before: its uptime has grown by
+// more or less than the time that passed.
+func (s *statusSource) other(asked, answered time.Time) bool {
+	const slack = 2 // uptimes are whole seconds, of another clock
+	uptime := s.variable["Uptime"]
+	grown := uptime - s.uptime
+	least := int64(asked.Sub(s.answered)/time.Second) - slack
+	most := int64(answered.Sub(s.asked)/time.Second) + slack
+	s.asked, s.answered, s.uptime = asked, answered, uptime
+	return s.opened && (grown < least || grown > most)
 }
 
 // count sets what the server's counter of a file has grown by since the source
@@ -206,7 +238,7 @@ func (s *statusSource) count(class Class, name string, n int64) *Count {
 	if !seen && !s.opened {
 		base = n // a file that comes later begins with nothing
 	}
-	if n < base+c.Syncs {
+	if n < base+c.Syncs || s.again {
 		base = n - c.Syncs // so that the count stands still
 	}
 	s.base[key] = base
@@ -219,7 +251,7 @@ func (s *statusSource) count(class Class, name string, n int64) *Count {
 // none.
 func (s *statusSource) mean(key string, n, picoseconds int64) int64 {
 	base, seen := s.times[key]
-	if !seen && !s.opened || n < base.n {
+	if !seen && !s.opened || n < base.n || s.again {
 		base = opTime{n, picoseconds}
 		s.times[key] = base
 	}
