@@ -36,6 +36,7 @@ type Analyzer struct {
 	traced        traced
 	interval      span     // of the mark of the trace that the last transaction was in
 	given         Settings // without those of the trace
+	varied        []string // settings that changed meanwhile
 	contradicted  string   // why the trace is of another load
 	exact         bool     // the traced groups are the sync groups
 
@@ -124,6 +125,10 @@ func (a *Analyzer) Add(t *parser.Txn) {
 	a.alone.add(t)
 }
 
+// Vary says that these of the server's variables changed while the transactions
+// were written: Result does not go by them.
+func (a *Analyzer) Vary(names ...string) { a.varied = append(a.varied, names...) }
+
 // Result gives the figures of all that was added. logs are the logs that it
 // came from, read to their ends, in log order. It ends the Analyzer's use.
 func (a *Analyzer) Result(logs []*parser.Log) *Result {
@@ -143,6 +148,8 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		Warnings:            []Warning{},
 	}
 	main := mainLog(logs)
+	a.settings.vary(a.varied)
+	a.given.vary(a.varied)
 	if main != nil {
 		r.DependencyTracking = modeOf(logs)
 		r.DependencyTracking.Stretches = a.tracker.result()

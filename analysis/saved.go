@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"bgcstat/parser"
@@ -18,6 +19,8 @@ type Settings struct {
 	FlushLogAtTrxCommit         *int64
 	// from is where they are known from: "server", or "flag" where it is empty.
 	from string
+	// varied are those that changed meanwhile, by name.
+	varied []string
 	// NoSessionBound leaves thread ids out of the bound, for logs whose thread
 	// ids are not sessions of one server.
 	NoSessionBound bool
@@ -45,10 +48,34 @@ func (s Settings) With(server map[string]string) Settings {
 	return s
 }
 
+// vary takes back settings that held for a part of the transactions only.
+func (s *Settings) vary(names []string) {
+	for _, name := range names {
+		switch name {
+		case "sync_binlog":
+			s.SyncBinlog = nil
+		case "innodb_flush_log_at_trx_commit":
+			s.FlushLogAtTrxCommit = nil
+		case "binlog_group_commit_sync_delay":
+			s.SyncDelay = nil
+		case "binlog_group_commit_sync_no_delay_count":
+			s.SyncNoDelayCount = nil
+		default:
+			continue
+		}
+		if !slices.Contains(s.varied, name) {
+			s.varied = append(slices.Clip(s.varied), name)
+		}
+	}
+}
+
 // syncBinlog gives sync_binlog and where it is known from. Since MySQL 5.7.7
 // it is 1 by default; MariaDB and older MySQL default to 0, which nobody who
 // cares leaves it at, so there it is not known.
 func (s Settings) syncBinlog(logs []*parser.Log) (n int64, from string, ok bool) {
+	if slices.Contains(s.varied, "sync_binlog") {
+		return 0, "", false
+	}
 	if s.SyncBinlog != nil {
 		return *s.SyncBinlog, cmp.Or(s.from, "flag"), true
 	}

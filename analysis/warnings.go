@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"bgcstat/parser"
@@ -68,6 +69,9 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	} else if n := r.Clock.TransactionsWithout; n > 0 && main.Flavor == parser.MySQL {
 		add("no-clock", n, start, "transactions without a logical clock")
 	}
+	if names := a.settings.varied; len(names) > 0 {
+		add("settings-changed", int64(len(names)), start, "%s changed while the transactions were written: what follows from a value, as fsyncs saved do from that of sync_binlog, is not shown, and estimates go by those of the beginning", strings.Join(names, ", "))
+	}
 	a.warnLegacy(r, add)
 	a.warnEstimate(r, main, add)
 	if n := r.Transactions; n == 1 {
@@ -84,7 +88,7 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	}
 	if a.filter.ofSome() {
 		add("filtered", 1, start, "groups hold transactions that the filters left out; sizes count all members, and fsyncs saved are not shown for a part of them")
-	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && !main.Relay && r.Groups.Sync != nil {
+	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && len(a.settings.varied) == 0 && !main.Relay && r.Groups.Sync != nil {
 		add("sync-binlog-unknown", 1, start, "sync_binlog is not known and defaults to 0 in %s: fsyncs saved are not shown; state it with --sync-binlog", serverName(main))
 	}
 }

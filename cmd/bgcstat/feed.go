@@ -284,10 +284,12 @@ func (f *feed) gaveUp() bool {
 }
 
 // finish waits until all that came has been analyzed, after the last sample
-// and the end of the stream, and gives the result.
-func (f *feed) finish() *analysis.Result {
+// and the end of the stream, and gives the result. changed are the server's
+// variables that changed meanwhile.
+func (f *feed) finish(changed []string) *analysis.Result {
 	<-f.streamDone
 	f.noSamples(false)
 	f.done.Wait()
+	f.analyzer.Vary(changed...)
 	return f.analyzer.Result(f.stream.Logs())
 }

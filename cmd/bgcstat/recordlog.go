@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,6 +255,7 @@ func (r *recorder) analyze(l *runLog) (result *analysis.Result, joined, exact bo
 		others.Before = &before
 	}
 	r.run.Others = others
+	a.Vary(slices.Sorted(maps.Keys(r.run.Changed))...)
 	result = a.Result(logs)
 	joined, exact = a.Joined()
 	if r.trace != nil && result.Transactions == 0 && joined { // the trace covers none of it

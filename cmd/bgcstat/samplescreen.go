@@ -21,7 +21,6 @@ type sampleScreen struct {
 	sampler *iosample.Sampler
 	growth  growth
 
-	lineAt       int64 // CLOCK_MONOTONIC of the sample of the last line
 	lines        int
 	transactions int64
 	joined       int64 // binlog syncs while transactions were counted
@@ -34,6 +33,7 @@ type syncCounts struct {
 	counts bool // the source counts syncs
 
 	began, at  int64 // CLOCK_MONOTONIC of the first sample and the last
+	lineAt     int64 // and of the last one before the last line
 	time       time.Time
 	syncs      map[iosample.Class]int64 // since the last line
 	total      map[iosample.Class]int64
@@ -69,7 +69,6 @@ func newSampleScreen(w io.Writer, s *iosample.Sampler) *sampleScreen {
 // add takes a sample.
 func (s *sampleScreen) add(v *iosample.Interval) {
 	if s.at == 0 {
-		s.lineAt = v.Sample.Mono
 		s.growth.take(s.sampler)
 	}
 	s.growth.follow(s.sampler)
@@ -81,7 +80,7 @@ func (s *syncCounts) add(v *iosample.Interval) {
 	p := v.Sample
 	first := s.at == 0
 	if first {
-		s.began = p.Mono
+		s.began, s.lineAt = p.Mono, p.Mono
 	}
 	s.at, s.time = p.Mono, p.Time
 	for i := range p.Files {
@@ -116,18 +115,21 @@ func (s *syncCounts) add(v *iosample.Interval) {
 	s.gap = cmp.Or(s.gap, p.Gap)
 }
 
+// seconds is the time that was sampled since the last line, 0 for none.
+func (s *syncCounts) seconds() float64 { return float64(s.at-s.lineAt) / 1e9 }
+
 // class is the rate of some classes' syncs since the last line, for a person.
-func (s *syncCounts) class(seconds float64, classes ...iosample.Class) string {
+func (s *syncCounts) class(classes ...iosample.Class) string {
 	n, seen := int64(0), false
 	for _, c := range classes {
 		_, counted := s.total[c]
 		n, seen = n+s.syncs[c], seen || counted
 	}
 	// The kernel sees every file, the server only some classes.
-	if !s.counts || !seen && s.source == "status" {
+	if !s.counts || !seen && s.source == "status" || s.at == s.lineAt {
 		return "-"
 	}
-	return rate(n, seconds)
+	return rate(n, s.seconds())
 }
 
 // latencies are the median and the 99th percentile of the binlog's syncs since
@@ -144,6 +146,7 @@ func (s *syncCounts) latencies() (p50, p99 string) {
 func (s *syncCounts) newLine() {
 	clear(s.syncs)
 	s.flushed, s.latency, s.gap = 0, s.latency[:0], ""
+	s.lineAt = s.at
 }
 
 // header stands above the lines, which are 79 columns wide. A sync's time is
@@ -176,7 +179,7 @@ func (s *sampleScreen) join() (transactions int64, known bool) {
 
 // line prints what was counted since the line before.
 func (s *sampleScreen) line() error {
-	seconds := float64(s.at-s.lineAt) / 1e9
+	seconds := s.seconds()
 	if s.lines%linesPerHeader == 0 {
 		_, _ = s.w.WriteString(header)
 	}
@@ -188,7 +191,6 @@ func (s *sampleScreen) line() error {
 			perSync = digits(float64(n)/float64(binlog), 2)
 		}
 	}
-	class := func(classes ...iosample.Class) string { return s.class(seconds, classes...) }
 	flushes := "-"
 	if s.flushes != nil {
 		flushes = rate(s.flushed, seconds)
@@ -196,13 +198,12 @@ func (s *sampleScreen) line() error {
 	p50, p99 := s.latencies()
 	now := s.time.Local().Format(time.TimeOnly)
 	fmt.Fprintf(s.w, "%s %6s %6s %6s %6s %6s %6s %6s %7s %6s %6s\n", now, trx, perSync,
-		class(iosample.Binlog), class(iosample.Redo), class(iosample.Doublewrite), class(iosample.Data, iosample.Undo),
-		class(iosample.Relay, iosample.Other, iosample.Unattributed), flushes, p50, p99)
+		s.class(iosample.Binlog), s.class(iosample.Redo), s.class(iosample.Doublewrite), s.class(iosample.Data, iosample.Undo),
+		s.class(iosample.Relay, iosample.Other, iosample.Unattributed), flushes, p50, p99)
 	if s.gap != "" {
 		fmt.Fprintf(s.w, "%s %s\n", now, report.Printable(s.gap))
 	}
 	s.newLine()
-	s.lineAt = s.at
 	return s.w.Flush()
 }
 

@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 		{1000, 300, []int64{300, 600, 900, 1200, 1500, 1800, 2100}, []int64{900, 2100}},
 		{100, 100, []int64{350, 450}, []int64{350, 450}}, // one line for what was missed
 	} {
-		s := &sampleScreen{lineAt: 7 * ms}
+		s := &sampleScreen{syncCounts: syncCounts{lineAt: 7 * ms}}
 		s.began, s.at = 7*ms, 7*ms
 		var got []int64
 		for _, at := range test.at {

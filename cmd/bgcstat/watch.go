@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -80,7 +81,8 @@ server's own host and sync_binlog is 1; else they are estimated by when
 transactions come, or by their commit timestamps.
 
 Where the connection is lost it is made anew, and reading goes on where it was;
-from another server that answers then, by GTID. Ctrl-C ends with a report on all
+from another server that answers then, by GTID: its syncs are counted by source
+status only, as it may be on another host. Ctrl-C ends with a report on all
 that was seen; --out writes it as analyze does.
 
 Privileges: REPLICATION SLAVE; REPLICATION CLIENT (MariaDB: BINLOG MONITOR) to
@@ -153,11 +155,14 @@ type watcher struct {
 	sampler *counting // nil for none
 	first   *iosample.Interval
 
-	replaced chan error // has what poll found of the log that is read
+	replaced  chan error   // has what poll found of the log that is read
+	failovers atomic.Int64 // how often another server has answered
 
 	mu         sync.Mutex // guards what is below
 	counts     *syncCounts
 	latency    *metrics.SyncLatency
+	uncounted  bool         // syncs are counted no more
+	changed    []string     // settings that did
 	events     []watchEvent // that were not shown yet
 	pollErrors int64
 }
@@ -209,8 +214,9 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 		Server: options, From: o.start, ServerID: o.serverID, Retries: o.retries, NoChecksums: o.noChecksum,
 		Notify: func(n stream.Notice) {
 			w.event(string(n.Kind), "%s", n.Text)
-			if n.Kind == stream.ServerChanged && w.feed != nil {
-				w.feed.noSamples(true) // syncs are counted on the host of the first one
+			if n.Kind == stream.ServerChanged {
+				w.failovers.Add(1)
+				w.feed.noSamples(true) // whose syncs they are was known of the first one
 			}
 		},
 	})
@@ -313,35 +319,51 @@ func (w *watcher) openSampler(ctx context.Context, options server.Options, setti
 	return err
 }
 
-// sample takes samples until ctx ends, and then a last one.
+// sample takes samples until ctx ends, and then a last one. Where another server
+// answers, it goes on if that one is asked for its counters: other sources see
+// processes of this host, where the server may be no more.
 func (w *watcher) sample(ctx context.Context) {
 	if w.sampler == nil {
 		return
 	}
 	defer w.feed.noSamples(false) // else a transaction, and with it the stream's end, would wait for one
-	tick := time.NewTicker(w.o.sampleInterval)
-	defer tick.Stop()
-	take := func(v *iosample.Interval, err error) (ok bool) {
+	take := func(ctx context.Context, last bool) error {
+		v, err := w.sampler.Sample(ctx, last)
 		if v != nil {
 			w.feed.sample(v)
 			w.count(v)
 		}
+		return err
+	}
+	tick := time.NewTicker(w.o.sampleInterval)
+	defer tick.Stop()
+	w.feed.sample(w.first)
+	w.count(w.first)
+	for failovers := int64(0); ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			_ = take(last, true)
+			return
+		}
+		var err error
+		if n := w.failovers.Load(); n == failovers {
+			err = take(ctx, false)
+		} else if failovers = n; w.sampler.Header().Source == "status" {
+			w.sampler.conn.close() // which may still be that of the first one
+		} else {
+			err = errors.New("they were those of the first server")
+		}
 		if err != nil && ctx.Err() == nil {
 			w.feed.noSamples(true)
 			w.event("sampling-ended", "syncs are counted no more: %v", err)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.uncounted = true
+			return
 		}
-		return err == nil
-	}
-	for ok := take(w.first, nil); ok; ok = take(w.sampler.Sample(ctx, false)) {
-		select {
-		case <-tick.C:
-			continue
-		case <-ctx.Done():
-		}
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		take(w.sampler.Sample(last, true))
-		return
 	}
 }
 
@@ -360,42 +382,47 @@ func (w *watcher) count(v *iosample.Interval) {
 // pollEvery is how often settings are read again. Tests shorten it.
 var pollEvery = 10 * time.Second
 
-// poll reads the server's settings again and again, and tells what changed. It
-// looks at the server's position, too.
+// poll reads the server's settings again and again, and once more when ctx ends,
+// and tells what changed. It looks at the server's position, too.
 func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]string) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	behind := 0
+	look := func(ctx context.Context) bool {
+		now, err := conn.Settings(ctx)
+		if err != nil {
+			return false
+		}
+		w.compare(known, now)
+		known = now
+		return true
+	}
+	behind, failovers := 0, int64(0)
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			look(last)
 			return
 		}
-		now, err := conn.Settings(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			w.mu.Lock()
-			w.pollErrors++
-			w.mu.Unlock()
+		if n := w.failovers.Load(); n != failovers {
+			failovers = n
+			conn.close() // which may still be that of the first server
+		}
+		if !look(ctx) {
+			if ctx.Err() == nil {
+				w.mu.Lock()
+				w.pollErrors++
+				w.mu.Unlock()
+			}
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(now)) {
-			if before := known[name]; before != now[name] {
-				w.event("setting-changed", "%s is %s, was %s", name, now[name], before)
-				if name == "sync_binlog" && now[name] != "1" {
-					w.feed.noArrivals()
-				}
-			}
-		}
-		known = now
 		// A dump knows nothing of a reset of the logs until the new one is longer.
 		// MariaDB's position may lag a little behind what the dump has sent.
 		read := w.stream.State()
 		file, offset, err := conn.Position(ctx)
-		if err != nil || !stream.SameServer(now, read.Settings) || file != read.File || offset >= read.Offset {
+		if err != nil || !stream.SameServer(known, read.Settings) || file != read.File || offset >= read.Offset {
 			behind = 0
 			continue
 		}
@@ -403,6 +430,22 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 			w.replaced <- fmt.Errorf("%w: %s has %d bytes, and was read up to %d", stream.ErrReplaced, file, offset, read.Offset)
 			return
 		}
+	}
+}
+
+// compare tells which settings differ.
+func (w *watcher) compare(before, now map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if before[name] == now[name] {
+			continue
+		}
+		w.event("setting-changed", "%s is %s, was %s", name, now[name], before[name])
+		if name == "sync_binlog" && now[name] != "1" {
+			w.feed.noArrivals()
+		}
+		w.mu.Lock()
+		w.changed = append(w.changed, name)
+		w.mu.Unlock()
 	}
 }
 
@@ -495,11 +538,12 @@ func (w *watcher) values() metrics.Values {
 	defer w.mu.Unlock()
 	v := metrics.Values{
 		Live: s.live, Lag: s.lag, Connected: s.stream.Connected, Reconnects: s.stream.Reconnects,
-		PollErrors: w.pollErrors, Server: w.server, SyncLatency: w.latency,
+		PollErrors: w.pollErrors, Server: w.server,
 	}
-	if w.sampler == nil {
+	if w.sampler == nil || w.uncounted {
 		return v
 	}
+	v.SyncLatency = w.latency
 	v.SyncSource, v.SyncExactness, v.SyncsLost = s.header.Source, string(s.header.Exactness), w.counts.lost
 	if w.counts.counts {
 		v.Syncs = map[string]int64{}
@@ -521,7 +565,7 @@ func (w *watcher) end(why error) error {
 	if errors.Is(why, syscall.EPIPE) {
 		return why
 	}
-	result := w.feed.finish()
+	result := w.feed.finish(w.changed) // by now nobody else is there
 	if err := w.showEvents(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -183,6 +184,63 @@ func lastLine(o *output) string {
 	return ""
 }
 
+// TestWatchFailover has another server answer where the first one did, with
+// other settings. Its own counters are gone on with, and what was seen of the
+// first one's process is not taken for its.
+func TestWatchFailover(t *testing.T) {
+	for _, source := range []string{"bpf", "status"} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			start := func(syncBinlog string) *servertest.Server {
+				s := servertest.Start(t, servertest.MySQL97, "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--sync-binlog="+syncBinlog)
+				s.Exec(t, "CREATE DATABASE sb; CREATE TABLE sb.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT); CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
+				return s
+			}
+			first, second := start("1"), start("100")
+			insert := func(s *servertest.Server, n int) {
+				t.Helper()
+				s.Exec(t, strings.Repeat("INSERT INTO sb.t (v) VALUES (1); ", n))
+			}
+			insert(second, 500) // so that its counters are far above those of the first
+			address := filepath.Join(t.TempDir(), "s")
+			point := func(s *servertest.Server) {
+				t.Helper()
+				if err := errors.Join(os.Symlink(s.Socket, address+"2"), os.Rename(address+"2", address)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			point(first)
+			watch := startWatching(t, "-S", address, "-u", "sb", "--source", source, "--interval", "200ms", "--format", "json")
+			insert(first, 20)
+			watch.caughtUp(t, first)
+			gtids := strings.TrimSpace(first.Exec(t, "SELECT @@gtid_executed"))
+			second.Exec(t, "RESET BINARY LOGS AND GTIDS; SET GLOBAL gtid_purged = '"+gtids+"'")
+			point(second)
+			first.Kill()
+			watch.await(t, `"kind":"server-changed"`, 1)
+			time.Sleep(500 * time.Millisecond)
+			insert(second, 30)
+			watch.caughtUp(t, second)
+			w := watch.interrupt(t)
+			r := w.summary.Result
+			if r.Transactions != 50 {
+				t.Errorf("%d transactions\n%s", r.Transactions, &watch.errs)
+			}
+			if c, ok := warned(r, "settings-changed"); !ok || !strings.Contains(c.Message, "sync_binlog") || r.Saved != nil {
+				t.Errorf("saved are %+v, with warnings %+v", r.Saved, r.Warnings)
+			}
+			ended := slices.ContainsFunc(w.events, func(e jsonEvent) bool { return e.Kind == "sampling-ended" })
+			last := w.intervals[len(w.intervals)-1]
+			if here := source == "bpf"; ended != here || (last.SyncSource == "") != here {
+				t.Errorf("ended %t, the last line is %+v, after %+v", ended, last, w.events)
+			}
+			if n := w.summary.Syncs["binlog"]; n < 20 || n > 100 {
+				t.Errorf("%d binlog syncs, of 20 transactions and 30 that are hardly synced: %v", n, w.summary.Syncs)
+			}
+		})
+	}
+}
+
 // TestWatchSettings changes settings under a watch: each is told, and groups do
 // not wait for syncs that are not made any more.
 func TestWatchSettings(t *testing.T) {
@@ -212,8 +270,10 @@ func TestWatchSettings(t *testing.T) {
 			if status != statusDone || r.Transactions != 6000 || w.sum.Transactions != 6000 {
 				t.Errorf("status %d, %d transactions of which lines have %d\n%s", status, r.Transactions, w.sum.Transactions, &watch.errs)
 			}
-			if _, ok := warned(r, "trace-joined-in-part"); !ok {
-				t.Errorf("warnings are %+v", r.Warnings)
+			_, part := warned(r, "trace-joined-in-part")
+			changed, _ := warned(r, "settings-changed")
+			if !part || !strings.HasPrefix(changed.Message, "sync_binlog changed while ") || r.Saved != nil {
+				t.Errorf("saved are %+v, with warnings %+v", r.Saved, r.Warnings)
 			}
 			// MariaDB's groups are known all the same. Those of MySQL are not told as none.
 			last := w.intervals[len(w.intervals)-1].Sync

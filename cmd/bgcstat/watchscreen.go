@@ -119,8 +119,8 @@ func (t *watchText) line(s *watchState) error {
 	}
 	binlog, redo, other, p99 := "-", "-", "-", "-"
 	if c := s.counts; c != nil {
-		binlog, redo = c.class(l.seconds, iosample.Binlog), c.class(l.seconds, iosample.Redo)
-		other = c.class(l.seconds, iosample.Doublewrite, iosample.Data, iosample.Undo, iosample.Relay, iosample.Other, iosample.Unattributed)
+		binlog, redo = c.class(iosample.Binlog), c.class(iosample.Redo)
+		other = c.class(iosample.Doublewrite, iosample.Data, iosample.Undo, iosample.Relay, iosample.Other, iosample.Unattributed)
 		_, p99 = c.latencies()
 	}
 	lag := "-"
@@ -208,6 +208,7 @@ type (
 		Observed          string           `json:"observed,omitempty"`
 		Certainty         string           `json:"certainty,omitempty"`
 		Syncs             map[string]int64 `json:"syncs,omitempty"`
+		SyncSeconds       float64          `json:"sync_seconds,omitempty"` // that they were counted over
 		SyncSource        string           `json:"sync_source,omitempty"`
 		SyncExactness     string           `json:"sync_exactness,omitempty"`
 		BinlogSyncP50     int64            `json:"binlog_sync_p50_ns,omitempty"`
@@ -231,11 +232,12 @@ type (
 		Message string        `json:"message"`
 	}
 	jsonSummary struct {
-		Type       string           `json:"type"` // "summary"
-		Time       analysis.Time    `json:"time"`
-		Reconnects int64            `json:"reconnects"`
-		Syncs      map[string]int64 `json:"syncs,omitempty"`
-		Result     *analysis.Result `json:"result"`
+		Type        string           `json:"type"` // "summary"
+		Time        analysis.Time    `json:"time"`
+		Reconnects  int64            `json:"reconnects"`
+		Syncs       map[string]int64 `json:"syncs,omitempty"`
+		SyncSeconds float64          `json:"sync_seconds,omitempty"`
+		Result      *analysis.Result `json:"result"`
 	}
 )
 
@@ -257,10 +259,10 @@ func (j *watchJSON) line(s *watchState) error {
 		Observed: string(s.live.Observed), Certainty: string(s.live.Certainty),
 		Lag: s.lag, Connected: s.stream.Connected, Reconnects: s.stream.Reconnects,
 	}
-	if c := s.counts; c != nil {
+	if c := s.counts; c != nil && c.seconds() > 0 {
 		out.SyncSource, out.SyncExactness = s.header.Source, string(s.header.Exactness)
 		if c.counts {
-			out.Syncs = byName(c.syncs)
+			out.Syncs, out.SyncSeconds = c.byName(c.syncs), c.seconds()
 		}
 		if len(c.latency) > 0 {
 			slices.Sort(c.latency)
@@ -270,10 +272,15 @@ func (j *watchJSON) line(s *watchState) error {
 	return j.to.Encode(out)
 }
 
-func byName(counts map[iosample.Class]int64) map[string]int64 {
-	out := make(map[string]int64, len(counts))
-	for c, n := range counts {
-		out[string(c)] = n
+// byName has a number for each class that is counted: none was seen of one with
+// 0, and of one that is missing nothing is known. The kernel sees all.
+func (s *syncCounts) byName(counts map[iosample.Class]int64) map[string]int64 {
+	out := map[string]int64{}
+	if s.source != "status" {
+		out[string(iosample.Binlog)], out[string(iosample.Redo)] = 0, 0
+	}
+	for c := range s.total {
+		out[string(c)] = counts[c]
 	}
 	return out
 }
@@ -284,8 +291,8 @@ func (j *watchJSON) event(e watchEvent) error {
 
 func (j *watchJSON) end(s *watchState, r *analysis.Result) error {
 	out := jsonSummary{Type: "summary", Time: analysis.Time{Time: s.time.UTC()}, Reconnects: s.stream.Reconnects, Result: r}
-	if s.counts != nil && s.counts.counts {
-		out.Syncs = byName(s.counts.total)
+	if c := s.counts; c != nil && c.counts {
+		out.Syncs, out.SyncSeconds = c.byName(c.total), float64(c.at-c.began)/1e9
 	}
 	return j.to.Encode(out)
 }

@@ -38,11 +38,17 @@ func TestWatchText(t *testing.T) {
 		{
 			analysis.Live{Transactions: 999_999, Sync: groups(analysis.Estimated, analysis.HistogramBin{Size: 1000, Groups: 1000})},
 			&syncCounts{
+				at: 2e9, lineAt: 1e9,
 				counts: true, source: "bpf", latency: []int64{math.MaxInt32 * 50},
 				syncs: map[iosample.Class]int64{iosample.Binlog: 999_999, iosample.Redo: 999_999, iosample.Data: 999_999},
 				total: map[iosample.Class]int64{iosample.Binlog: 1, iosample.Redo: 1, iosample.Data: 1},
 			}, &long,
 			"20:15:28 999999   ~1000 ~1000.0 ~1000   ~0.0 999999 999999 999999 107374 100000",
+		},
+		{ // no sample has come
+			analysis.Live{Transactions: 10},
+			&syncCounts{at: 1e9, lineAt: 1e9, counts: true, source: "bpf", total: map[iosample.Class]int64{iosample.Binlog: 1}}, &lag,
+			"20:15:28   10.0       -       -     -      -      -      -      -      -  0.012",
 		},
 	} {
 		var out bytes.Buffer
