@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,14 @@ func (s *syncCounts) newLine() {
 	clear(s.syncs)
 	s.flushed, s.latency, s.gap = 0, s.latency[:0], ""
 	s.lineAt = s.at
+}
+
+// take gives what was counted until now, and begins to count for the next line.
+func (s *syncCounts) take() *syncCounts {
+	c := *s
+	c.syncs, c.total, c.latency = maps.Clone(s.syncs), maps.Clone(s.total), slices.Clone(s.latency)
+	s.newLine()
+	return &c
 }
 
 // header stands above the lines, which are 79 columns wide. A sync's time is

@@ -510,24 +510,24 @@ func (w *watcher) line(at time.Time) error {
 		return err
 	}
 	s := w.state(at)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	err := w.screen.line(s)
 	if w.counts != nil {
-		w.counts.newLine()
+		w.mu.Lock()
+		s.counts = w.counts.take()
+		w.mu.Unlock()
 	}
-	return err
+	return w.screen.line(s) // without the lock: a terminal may be held, and metrics are not
 }
 
 func (w *watcher) showEvents() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range w.events {
+	events := w.events
+	w.events = nil
+	w.mu.Unlock()
+	for _, e := range events {
 		if err := w.screen.event(e); err != nil {
 			return err
 		}
 	}
-	w.events = w.events[:0]
 	return nil
 }
 

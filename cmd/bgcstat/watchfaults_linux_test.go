@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,6 +116,41 @@ func TestWatchFaults(t *testing.T) {
 				}
 				if out.summary.Reconnects != 1 || out.summary.Result.Transactions != 2 {
 					t.Errorf("%d transactions after %d reconnects", out.summary.Result.Transactions, out.summary.Reconnects)
+				}
+			})
+
+			// As with Ctrl-S on a terminal, or a pager: metrics go on.
+			t.Run("nobody reads", func(t *testing.T) {
+				r, out, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				address := freeAddress(t)
+				cmd := child(append([]string{"watch", "--no-defaults", "--web.listen-address", address}, append(args, "--interval", "10ms", "--sample-interval", "10ms")...)...)
+				cmd.Stdout = out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer cmd.Wait()
+				defer cmd.Process.Kill()
+				out.Close()
+				time.Sleep(3 * time.Second) // a pipe holds 64 kB, of 400 bytes a line
+				insert()
+				for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+					scrape := http.Client{Timeout: 5 * time.Second}
+					page := ""
+					if got, err := scrape.Get("http://" + address + "/metrics"); err == nil {
+						b, _ := io.ReadAll(got.Body)
+						got.Body.Close()
+						page = string(b)
+					}
+					if strings.Contains(page, "\nbgcstat_transactions_total 1\n") {
+						return
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("metrics are %.300q", page)
+					}
 				}
 			})
 
