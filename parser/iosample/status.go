@@ -7,7 +7,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Server answers SQL.
@@ -46,9 +45,9 @@ type statusSource struct {
 	counted  Counted
 	variable map[string]int64
 
-	asked, answered time.Time // when the server was last read
-	uptime          int64     // that it had then, in seconds
-	again           bool      // the base is to be taken anew: another server answers
+	asked, answered int64 // when the server was last read, by CLOCK_MONOTONIC
+	uptime          int64 // that it had then, in seconds
+	again           bool  // the base is to be taken anew: another server answers
 }
 
 // opTime is a number of operations, and how long they took.
@@ -128,7 +127,7 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 	s.variable = map[string]int64{}
 	file, size := "", int64(0)
 	redo, redoTook := int64(0), int64(0)
-	asked := time.Now()
+	_, asked := clocks()
 
 	// 1. Syncs by file, and counters.
 	var files []map[string]string
@@ -150,7 +149,8 @@ func (s *statusSource) Read(ctx context.Context, _ bool) (*Counted, error) {
 			s.variable[name] = n
 		}
 	}
-	if s.other(asked, time.Now()) { // perhaps between the two
+	_, answered := clocks()
+	if s.other(asked, answered) { // perhaps between the two
 		s.again = true
 		return nil, errOther
 	}
@@ -219,12 +219,11 @@ var errOther = errors.New("the server was restarted, or another one answers")
 // other reports whether the server that answered from asked to answered is not
 // the one, or not the process, that was read before: its uptime has grown by
 // more or less than the time that passed.
-func (s *statusSource) other(asked, answered time.Time) bool {
+func (s *statusSource) other(asked, answered int64) bool {
 	const slack = 2 // uptimes are whole seconds, of another clock
 	uptime := s.variable["Uptime"]
 	grown := uptime - s.uptime
-	least := int64(asked.Sub(s.answered)/time.Second) - slack
-	most := int64(answered.Sub(s.asked)/time.Second) + slack
+	least, most := (asked-s.answered)/1e9-slack, (answered-s.asked)/1e9+slack
 	s.asked, s.answered, s.uptime = asked, answered, uptime
 	return s.opened && (grown < least || grown > most)
 }
