@@ -399,6 +399,10 @@ func (s *source) reconnect() error {
 		}
 		s.lost = err
 	}
+	quiet := s.quiet && !s.other()
+	if s.quiet = false; quiet {
+		return nil
+	}
 	s.stream.update(func(st *State) { st.Reconnects++ })
 	after := time.Since(began).Round(time.Millisecond)
 	if s.other() {

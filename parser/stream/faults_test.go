@@ -278,6 +278,42 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
+// TestEndedUnknown has a bounded dump ended in the middle, which looks like its
+// end to a reader who may not ask where that is.
+func TestEndedUnknown(t *testing.T) {
+	s := start(t, servertest.MySQL97)
+	s.Exec(t, "CREATE USER dumps@localhost; GRANT REPLICATION SLAVE ON *.* TO dumps@localhost")
+	s.Exec(t, strings.Repeat("INSERT INTO d.t (v) VALUES (REPEAT('x', 1000000));", 30))
+	o := options(s)
+	o.User = "dumps"
+	var notices []stream.Notice
+	f, err := stream.Open(t.Context(), stream.Config{
+		Server: o, From: stream.Start{Oldest: true}, ToLastLog: true, Retries: 5,
+		Notify: func(n stream.Notice) { notices = append(notices, n) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []string
+	for {
+		txn, _, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, line(txn)); len(got) == 5 { // the rest has no room between here and there
+			s.Exec(t, "KILL QUERY "+s.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"))
+		}
+	}
+	same(t, "across the end", got, inFiles(t, s))
+	if len(notices) > 0 || f.State().Reconnects > 0 {
+		t.Errorf("told was %v", notices)
+	}
+}
+
 // TestFailover goes on at a replica, by GTIDs, when that answers in the place
 // of the server.
 func TestFailover(t *testing.T) {

@@ -34,6 +34,8 @@ type source struct {
 	done    bool          // a bounded dump has been sent to its end
 	until   parser.Pos    // which is here at least; "" where that is not known
 	early   int           // how often the server ended it before, in a row
+	asked   bool          // where until is not known: the dump was asked for once more, at its end
+	quiet   bool          // the next connection is no news
 
 	// The log under way.
 	file     string
@@ -215,7 +217,14 @@ func (s *source) fill(wait bool) error {
 		case s.ctx.Err() != nil:
 			return s.fail(ErrClosed)
 		case errors.Is(err, io.EOF) && s.bounded() && !s.short():
-			s.done = true
+			if s.until.File != "" || s.asked || s.stream.config.Retries == 0 {
+				s.done = true
+				continue
+			}
+			// Whether the log goes on is not known: what it gives once more tells.
+			s.lost = fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
+			s.asked, s.quiet = true, true
+			s.disconnect()
 		default:
 			if errors.Is(err, io.EOF) && s.bounded() {
 				if s.early++; s.early > maxEarly {
