@@ -290,6 +290,8 @@ func (f *feed) finish(changed []string) *analysis.Result {
 	<-f.streamDone
 	f.noSamples(false)
 	f.done.Wait()
+	f.mu.Lock() // metrics are served still
+	defer f.mu.Unlock()
 	f.analyzer.Vary(changed...)
 	return f.analyzer.Result(f.stream.Logs())
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"sync"
 	"testing"
 	"time"
 
 	"bgcstat/analysis"
+	"bgcstat/parser"
 	"bgcstat/parser/iosample"
 	"bgcstat/parser/stream"
 )
@@ -62,5 +64,29 @@ func TestFeedBound(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// TestFeedLook has metrics asked for while the result is made: the race detector
+// tells whether both are at the Analyzer.
+func TestFeedLook(t *testing.T) {
+	f := joinedFeed()
+	close(f.streamDone)
+	log := &parser.Log{Flavor: parser.MySQL}
+	for i := range int64(5000) {
+		f.add(&parser.Txn{Log: log, CommitTime: parser.Micros(1e15 + 100*i), Terminator: parser.TerminatorXID}, time.Now())
+	}
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for range 20 {
+			f.look()
+		}
+	})
+	if r := f.finish(); r.Transactions != 5000 {
+		t.Errorf("%d transactions", r.Transactions)
+	}
+	looking.Wait()
+	if l, _, _ := f.look(); l.Transactions != 5000 {
+		t.Errorf("%d transactions when all has ended", l.Transactions)
 	}
 }
