@@ -40,8 +40,7 @@ type lineGroups struct {
 	method                          analysis.Method
 }
 
-// since compares two states. Estimated groups may have become fewer, and are
-// none then.
+// since compares two states.
 func (s *watchState) since(before *watchState) watchLine {
 	a, b := &before.live, &s.live
 	return watchLine{
@@ -52,6 +51,19 @@ func (s *watchState) since(before *watchState) watchLine {
 	}
 }
 
+// fewAgain is how many transactions in other groups than before are always few.
+const fewAgain = 64
+
+func inGroups(g *analysis.LiveGroups) (n int64) {
+	for _, bin := range g.Sizes {
+		n += bin.Size * bin.Groups
+	}
+	return n
+}
+
+// newGroups gives the groups of b that are not in a. An estimate may since have
+// found others in what it had before: nil where these are many, since they are
+// not what ended. Those that became fewer are none.
 func newGroups(a, b *analysis.LiveGroups) *lineGroups {
 	if b == nil || a != nil && (a.Method != b.Method || a.Basis != b.Basis) {
 		return nil
@@ -74,6 +86,9 @@ func newGroups(a, b *analysis.LiveGroups) *lineGroups {
 		if bin.Size == 1 {
 			g.alone = n
 		}
+	}
+	if again := g.transactions - (inGroups(b) - inGroups(a)); again > fewAgain && 4*again > g.transactions {
+		return nil
 	}
 	return g
 }

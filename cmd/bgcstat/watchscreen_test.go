@@ -63,3 +63,31 @@ func TestWatchText(t *testing.T) {
 		}
 	}
 }
+
+// TestNewGroups has an estimate that finds other groups in what it had before.
+func TestNewGroups(t *testing.T) {
+	groups := func(ones, fours int64) *analysis.LiveGroups {
+		return &analysis.LiveGroups{
+			Basis: analysis.Estimated, Method: analysis.CommitTimestamps,
+			Sizes: []analysis.HistogramBin{{Size: 1, Groups: ones}, {Size: 4, Groups: fours}},
+		}
+	}
+	for _, test := range []struct {
+		a, b *analysis.LiveGroups
+		want *lineGroups // nil for not known
+	}{
+		{nil, groups(10, 10), &lineGroups{count: 20, transactions: 50, max: 4, alone: 10}},
+		{groups(1000, 100), groups(1100, 200), &lineGroups{count: 200, transactions: 500, max: 4, alone: 100}},
+		{groups(1000, 100), groups(960, 200), &lineGroups{count: 100, transactions: 400, max: 4}}, // 40 of the ones were in fours
+		{groups(10, 100), groups(6, 102), &lineGroups{count: 2, transactions: 8, max: 4}},         // few
+		{groups(4000, 100), groups(100, 1200), nil},                                               // 3,900, where 500 came
+		{groups(100, 1200), groups(4100, 325), nil},                                               // and back
+	} {
+		if test.want != nil {
+			test.want.basis, test.want.method = analysis.Estimated, analysis.CommitTimestamps
+		}
+		if got := newGroups(test.a, test.b); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
+			t.Errorf("from %+v to %+v: got %+v, want %+v", test.a, test.b, got, test.want)
+		}
+	}
+}
