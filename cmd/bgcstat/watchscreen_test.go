@@ -9,6 +9,7 @@ import (
 
 	"bgcstat/analysis"
 	"bgcstat/parser/iosample"
+	"bgcstat/parser/stream"
 )
 
 // TestWatchText holds the lines to 79 columns, below their heading.
@@ -89,5 +90,32 @@ func TestNewGroups(t *testing.T) {
 		if got := newGroups(test.a, test.b); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
 			t.Errorf("from %+v to %+v: got %+v, want %+v", test.a, test.b, got, test.want)
 		}
+	}
+}
+
+// slowScreen takes its time for the first line.
+type slowScreen struct {
+	watchScreen
+	times []time.Time
+}
+
+func (s *slowScreen) line(state *watchState) error {
+	if s.times = append(s.times, state.time); len(s.times) == 1 {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil
+}
+
+// TestSlowScreen has a terminal that stands still: what has come meanwhile has
+// come in all of that time.
+func TestSlowScreen(t *testing.T) {
+	s := &slowScreen{}
+	w := &watcher{o: &watchOptions{interval: 10 * time.Millisecond, count: 2}, stream: &stream.Stream{}, screen: s}
+	w.feed = newFeed(w.stream, analysis.New(analysis.Filter{}, analysis.Settings{}), nil)
+	if err := w.loop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.times[1].Sub(s.times[0]); d < 100*time.Millisecond {
+		t.Errorf("the second line is of %v", d)
 	}
 }
