@@ -157,6 +157,7 @@ type watcher struct {
 
 	replaced  chan error   // has what poll found of the log that is read
 	failovers atomic.Int64 // how often another server has answered
+	cut       atomic.Bool  // the connection is lost
 
 	mu         sync.Mutex // guards what is below
 	counts     *syncCounts
@@ -214,6 +215,7 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 		Server: options, From: o.start, ServerID: o.serverID, Retries: o.retries, NoChecksums: o.noChecksum,
 		Notify: func(n stream.Notice) {
 			w.event(string(n.Kind), "%s", n.Text)
+			w.cut.Store(n.Kind == stream.Lost)
 			if n.Kind == stream.ServerChanged {
 				w.failovers.Add(1)
 				w.feed.noSamples(true) // whose syncs they are was known of the first one
@@ -259,12 +261,18 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	beside.Go(func() { w.sample(sampling) })
 	beside.Go(func() { w.poll(sampling, polled, settings) })
 	err = w.loop(ctx)
+	if err == nil && w.cut.Load() {
+		err = errCut
+	}
 	w.stream.Close()
 	<-w.feed.streamDone
 	endSampling() // with a last sample, of all that came
 	beside.Wait()
 	return w.end(err)
 }
+
+// errCut: the user has ended a watch that was waiting for the server.
+var errCut = errors.New("ended while the connection was lost: what was committed since then is not in the report")
 
 // followError adds to an error of the stream what to do about it.
 func followError(err error) *exitError {
@@ -573,7 +581,7 @@ func (w *watcher) end(why error) error {
 	if errors.Is(why, stream.ErrClosed) {
 		why = nil
 	}
-	if why != nil && result.Transactions == 0 {
+	if why != nil && result.Transactions == 0 && !errors.Is(why, errCut) {
 		return followError(why)
 	}
 	if w.feed.overrun {

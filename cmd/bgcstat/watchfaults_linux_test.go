@@ -176,6 +176,7 @@ func TestWatchFaults(t *testing.T) {
 				text := slices.Delete(slices.Clone(args), len(args)-2, len(args))
 				out := t.TempDir()
 				w := startWatching(t, append(args, "--retries", "2")...)
+				patient := startWatching(t, args...)
 				cmd := child(append([]string{"watch", "--no-defaults", "--retries", "0", "--out", out, "--plots", "timeline"}, text...)...)
 				var printed, said output
 				cmd.Stdout, cmd.Stderr = &printed, &said
@@ -187,6 +188,7 @@ func TestWatchFaults(t *testing.T) {
 				}
 				insert()
 				w.await(t, `"transactions":1`, 1)
+				patient.await(t, `"transactions":1`, 1)
 				time.Sleep(200 * time.Millisecond)
 				s.Stop(t)
 				w.ended(t, statusDamaged)
@@ -195,6 +197,15 @@ func TestWatchFaults(t *testing.T) {
 				}
 				if !strings.Contains(w.out.String(), `"type":"summary"`) {
 					t.Errorf("no summary:\n%s", &w.out)
+				}
+				// One that never gives up, and is ended while it waits.
+				patient.await(t, `"kind":"connection-lost"`, 1)
+				if err := patient.cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+				patient.ended(t, statusDamaged)
+				if r := read(t, patient.out.String()).summary.Result; r.Transactions != 1 || !strings.HasPrefix(lastLine(&patient.errs), "bgcstat: ended while the connection was lost: ") {
+					t.Errorf("%d transactions; said was\n%s", r.Transactions, &patient.errs)
 				}
 				_ = cmd.Wait()
 				if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(printed.String(), "\ntransactions    1, ") {

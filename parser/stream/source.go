@@ -441,7 +441,9 @@ func (s *source) lose(err error) {
 	s.disconnect()
 	s.lost = err
 	s.stream.update(func(st *State) { st.Connected = false })
-	s.notify(Lost, "%v", err)
+	if s.ctx.Err() == nil { // else it is this end that has closed it
+		s.notify(Lost, "%v", err)
+	}
 }
 
 func (s *source) disconnect() {
