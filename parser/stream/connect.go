@@ -192,10 +192,19 @@ func (s *source) locate(from *Start) error {
 		return fmt.Errorf("%w %v: the log ends at %d", ErrPosition, parser.Pos{File: file, Offset: from.Offset}, offset)
 	}
 	if mariadb {
-		if from.File == "" || from.Offset < firstOffset {
+		file, offset := from.File, from.Offset
+		if from.Oldest {
+			rows, err := s.conn.Query(s.ctx, "SHOW BINARY LOGS")
+			if errors.Is(err, server.ErrLost) {
+				return err
+			} else if len(rows) > 0 { // else it is not permitted to look
+				file, offset = rows[0]["Log_name"], firstOffset
+			}
+		}
+		if file == "" || offset < firstOffset {
 			return nil
 		}
-		rows, err := s.conn.Query(s.ctx, "SELECT BINLOG_GTID_POS(?, ?) AS pos", from.File, from.Offset)
+		rows, err := s.conn.Query(s.ctx, "SELECT BINLOG_GTID_POS(?, ?) AS pos", file, offset)
 		if err != nil || len(rows) != 1 {
 			return err
 		}

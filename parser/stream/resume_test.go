@@ -2,9 +2,13 @@ package stream
 
 import (
 	"errors"
+	"io"
+	"path/filepath"
 	"testing"
 
 	"bgcstat/parser"
+	"bgcstat/parser/server"
+	"bgcstat/parser/servertest"
 )
 
 // TestPlace asks where reading goes on in the moments when a connection is
@@ -92,5 +96,34 @@ func TestShort(t *testing.T) {
 		if got := s.short(); got != test.short {
 			t.Errorf("%s:%d of %s: %t", test.file, test.at, test.until, got)
 		}
+	}
+}
+
+// TestOldestGTIDs begins at the oldest of MariaDB's logs: by the GTIDs that stood
+// before it another server could go on, also where nothing comes of a domain.
+func TestOldestGTIDs(t *testing.T) {
+	m := servertest.Start(t, servertest.MariaDB1011)
+	m.Exec(t, "CREATE DATABASE d; SET gtid_domain_id = 7; CREATE TABLE d.t (id INT); FLUSH BINARY LOGS")
+	m.Exec(t, "PURGE BINARY LOGS TO '"+filepath.Base(m.Binlogs(t)[1])+"'; INSERT INTO d.t VALUES (1)")
+	s, err := Open(t.Context(), Config{
+		Server: server.Options{Socket: m.Socket, User: "root", Protocol: server.Socket}, From: Start{Oldest: true}, ToLastLog: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var last string
+	for {
+		txn, _, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = txn.GTID.String()
+	}
+	if got, err := s.source.gtids.position(); err != nil || got != "0-1-2,7-1-1" || last != "0-1-2" {
+		t.Errorf("behind %q, %v; the last that came is %s", got, err, last)
 	}
 }
