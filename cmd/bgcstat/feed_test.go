@@ -82,7 +82,7 @@ func TestFeedLook(t *testing.T) {
 			f.look()
 		}
 	})
-	if r := f.finish(); r.Transactions != 5000 {
+	if r := f.finish(nil); r.Transactions != 5000 {
 		t.Errorf("%d transactions", r.Transactions)
 	}
 	looking.Wait()

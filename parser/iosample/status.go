@@ -221,7 +221,10 @@ var errOther = errors.New("the server was restarted, or another one answers")
 // more or less than the time that passed.
 func (s *statusSource) other(asked, answered int64) bool {
 	const slack = 2 // uptimes are whole seconds, of another clock
-	uptime := s.variable["Uptime"]
+	uptime, ok := s.variable["Uptime"]
+	if !ok {
+		return false
+	}
 	grown := uptime - s.uptime
 	least, most := (asked-s.answered)/1e9-slack, (answered-s.asked)/1e9+slack
 	s.asked, s.answered, s.uptime = asked, answered, uptime
