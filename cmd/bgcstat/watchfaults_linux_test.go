@@ -96,8 +96,9 @@ func TestWatchFaults(t *testing.T) {
 
 			t.Run("kill", func(t *testing.T) {
 				w := startWatching(t, args...)
+				const one = `"transactions":1,"bytes"` // of a line, not of its groups
 				insert()
-				w.await(t, `"transactions":1`, 1)
+				w.await(t, one, 1)
 				id := strings.Fields(s.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"))
 				if len(id) != 1 {
 					t.Fatalf("dumps are %v", id)
@@ -105,7 +106,7 @@ func TestWatchFaults(t *testing.T) {
 				s.Exec(t, "KILL "+id[0])
 				w.await(t, `"kind":"connection-resumed"`, 1)
 				insert()
-				w.await(t, `"transactions":1`, 2)
+				w.await(t, one, 2)
 				var kinds []string
 				out := w.interrupt(t)
 				for _, e := range out.events {
