@@ -50,7 +50,7 @@ func (o *watchOptions) addFlags(f *pflag.FlagSet) {
 	o.sourceOptions.addFlags(f)
 	f.BoolVar(&o.arrivals, "arrivals", true, "estimate sync groups by when transactions arrive, where that tells them")
 	f.BoolVar(&o.noChecksum, "no-checksum", false, "do not verify the events' checksums")
-	f.IntVar(&o.retries, "retries", 0, "give up when `N` attempts in a row to connect again have failed; 0 makes none (default: never)")
+	f.IntVar(&o.retries, "retries", 0, "give up when `N` attempts in a row to connect again have failed, or brought nothing; 0 makes none (default: never)")
 	f.Uint32Var(&o.serverID, "server-id", 0, "be known to the server as replica `N` (default: one by chance, at least 2147483648, that no server has)")
 	o.web.addFlags(f)
 	o.pageOptions.addFlags(f)

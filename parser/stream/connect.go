@@ -381,12 +381,12 @@ const (
 // longer each time, until a transaction has come.
 func (s *source) reconnect() error {
 	began := time.Now()
-	for attempt := 0; ; attempt++ {
-		if attempt == s.stream.config.Retries {
-			if attempt == 0 {
+	for ; ; s.tries++ {
+		if s.tries == s.stream.config.Retries {
+			if s.tries == 0 {
 				return s.lost
 			}
-			return fmt.Errorf("given up after %d attempts to connect again: %w", attempt, s.lost)
+			return fmt.Errorf("given up after %d attempts to connect again: %w", s.tries, s.lost)
 		}
 		wait := s.wait
 		s.wait = min(max(2*s.wait, firstWait), longWait)
@@ -408,6 +408,7 @@ func (s *source) reconnect() error {
 		}
 		s.lost = err
 	}
+	s.tries++ // until something comes of it
 	quiet := s.quiet && !s.other()
 	if s.quiet = false; quiet {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -311,6 +312,19 @@ func TestEndedUnknown(t *testing.T) {
 	same(t, "across the end", got, inFiles(t, s))
 	if len(notices) > 0 || f.State().Reconnects > 0 {
 		t.Errorf("told was %v", notices)
+	}
+}
+
+// TestNothingComes has connections that are made, and end before a transaction
+// has come.
+func TestNothingComes(t *testing.T) {
+	s := start(t, servertest.MariaDB1011, "--binlog-format=ROW")
+	s.Exec(t, "FLUSH BINARY LOGS; INSERT INTO d.t (v) VALUES (REPEAT('x', 1000000))")
+	p := startProxy(t, s.Addr())
+	p.cutAfter.Store(100_000)
+	_, err := readFrom(t, stream.Config{Server: p.options(), From: stream.Start{File: filepath.Base(s.Binlogs(t)[1]), Offset: 4}, ToLastLog: true, Retries: 3})
+	if err == nil || !strings.HasPrefix(err.Error(), "given up after 3 attempts to connect again: lost connection to ") {
+		t.Errorf("ends with %v", err)
 	}
 }
 

@@ -29,6 +29,7 @@ type source struct {
 	twice   bool          // the server refused to read on, and was asked again
 	lost    error         // why the last connection, or attempt at one, is gone
 	wait    time.Duration // before the next attempt to connect
+	tries   int           // attempts to connect again since a transaction or a heartbeat has come
 	unwatch func() bool   // has ctx close events no more
 	failed  error         // what ended all
 	done    bool          // a bounded dump has been sent to its end
@@ -94,7 +95,7 @@ var magic = []byte{0xfe, 'b', 'i', 'n'}
 
 // took takes note of a transaction that was given to the caller.
 func (s *source) took(t *parser.Txn) {
-	s.boundary, s.wait, s.twice, s.early = t.End, 0, false, 0
+	s.boundary, s.wait, s.tries, s.twice, s.early = t.End, 0, 0, false, 0
 	s.came = true
 	s.gtids.add(t)
 }
@@ -287,6 +288,7 @@ func (s *source) event() error {
 	case h.length < headerLen:
 		return fmt.Errorf("malformed answer: event length is %d, want at least %d", h.length, headerLen)
 	case h.typ == parser.HeartbeatEvent, h.typ == parser.HeartbeatV2Event:
+		s.tries = 0
 		s.stream.update(func(st *State) { st.Heard = time.Now() })
 		return s.begun() // it comes when all was sent
 	case h.typ == parser.FormatDescriptionEvent:

@@ -24,8 +24,8 @@ type Config struct {
 	// Heartbeat is how often an idle server shows that it is there (default 5 s).
 	// Without any sign for three times as long the connection counts as lost.
 	Heartbeat time.Duration
-	// Retries is how many attempts in a row are made to connect again; below 0
-	// there is no limit.
+	// Retries is how many attempts are made to connect again until a transaction or
+	// a heartbeat comes; below 0 there is no limit.
 	Retries int
 	// NoChecksums leaves the events' checksums unverified.
 	NoChecksums bool
