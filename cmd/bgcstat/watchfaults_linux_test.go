@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -290,6 +292,28 @@ func TestWatchFailover(t *testing.T) {
 	}
 }
 
+// shown waits until lines have so many transactions, which may wait for their
+// syncs, and for a line behind them.
+func (w *watching) shown(t *testing.T, want int64) {
+	t.Helper()
+	one := regexp.MustCompile(`"transactions":(\d+),"bytes"`)
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		sum := int64(0)
+		for _, m := range one.FindAllStringSubmatch(w.out.String(), -1) {
+			n, _ := strconv.ParseInt(m[1], 10, 64)
+			sum += n
+		}
+		if sum >= want {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("lines have %d transactions, want %d\n%s", sum, want, &w.errs)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond) // idle, so that the last group ends
+	w.await(t, `"type":"interval"`, strings.Count(w.out.String(), `"type":"interval"`)+1)
+}
+
 // TestWatchSettings changes settings under a watch: each is told, and groups do
 // not wait for syncs that are not made any more.
 func TestWatchSettings(t *testing.T) {
@@ -299,13 +323,15 @@ func TestWatchSettings(t *testing.T) {
 			t.Parallel()
 			s := servertest.Start(t, kind, "--sync-binlog=1")
 			prepare(t, s)
-			watch := startHere(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "200ms", "--count", "75", "--format", "json")
+			watch := startWatching(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "200ms", "--format", "json")
 			sysbench(t, s, "run", "--events=2000")
 			s.Exec(t, "SET GLOBAL sync_binlog = 0")
+			watch.await(t, "sync_binlog is 0, was 1", 1)
 			sysbench(t, s, "run", "--events=4000")
 			s.Exec(t, "SET GLOBAL sync_binlog = 100")
-			status := watch.ended(t)
-			w := read(t, watch.out.String())
+			watch.await(t, "sync_binlog is 100, was 0", 1)
+			watch.shown(t, 6000)
+			w := watch.interrupt(t)
 			var told []string
 			for _, e := range w.events {
 				if e.Kind == "setting-changed" {
@@ -316,8 +342,8 @@ func TestWatchSettings(t *testing.T) {
 				t.Errorf("told was %q, want %q; %v", told, want, w.events)
 			}
 			r := w.summary.Result
-			if status != statusDone || r.Transactions != 6000 || w.sum.Transactions != 6000 {
-				t.Errorf("status %d, %d transactions of which lines have %d\n%s", status, r.Transactions, w.sum.Transactions, &watch.errs)
+			if r.Transactions != 6000 || w.sum.Transactions != 6000 {
+				t.Errorf("%d transactions of which lines have %d\n%s", r.Transactions, w.sum.Transactions, &watch.errs)
 			}
 			_, part := warned(r, "trace-joined-in-part")
 			changed, _ := warned(r, "settings-changed")
