@@ -226,6 +226,7 @@ type (
 		SyncSeconds       float64          `json:"sync_seconds,omitempty"` // that they were counted over
 		SyncSource        string           `json:"sync_source,omitempty"`
 		SyncExactness     string           `json:"sync_exactness,omitempty"`
+		SyncGap           string           `json:"sync_gap,omitempty"` // why syncs may be missing
 		BinlogSyncP50     int64            `json:"binlog_sync_p50_ns,omitempty"`
 		BinlogSyncP99     int64            `json:"binlog_sync_p99_ns,omitempty"`
 		Lag               *float64         `json:"lag_seconds,omitempty"`
@@ -276,6 +277,7 @@ func (j *watchJSON) line(s *watchState) error {
 	}
 	if c := s.counts; c != nil && c.seconds() > 0 {
 		out.SyncSource, out.SyncExactness = s.header.Source, string(s.header.Exactness)
+		out.SyncGap = strings.ToValidUTF8(c.gap, "?")
 		if c.counts {
 			out.Syncs, out.SyncSeconds = c.byName(c.syncs), c.seconds()
 		}

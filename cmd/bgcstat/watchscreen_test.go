@@ -119,3 +119,32 @@ func TestSlowScreen(t *testing.T) {
 		t.Errorf("the second line is of %v", d)
 	}
 }
+
+// TestWatchJSONSyncs has a class that was not synced since the line before, and a
+// gap.
+func TestWatchJSONSyncs(t *testing.T) {
+	c := newSyncCounts(&iosample.Header{Source: "status", Exactness: iosample.Estimate})
+	mono := int64(0)
+	sample := func(syncs int64, gap string) {
+		mono += 1e9
+		c.add(&iosample.Interval{Sample: &iosample.Sample{Mono: mono, Gap: gap, Files: []iosample.Count{{Class: iosample.Binlog, Syncs: syncs}}}})
+	}
+	var out bytes.Buffer
+	w := newWatchJSON(&out)
+	w.begin(&watchState{})
+	sample(5, "")
+	for _, gap := range []string{"", "no answer"} {
+		sample(7, gap)
+		if err := w.line(&watchState{counts: &c, header: &iosample.Header{Source: "status", Exactness: iosample.Estimate}}); err != nil {
+			t.Fatal(err)
+		}
+		c.newLine()
+	}
+	lines := strings.Split(out.String(), "\n")
+	if !strings.Contains(lines[0], `"syncs":{"binlog":2}`) || strings.Contains(lines[0], "sync_gap") {
+		t.Errorf("first line is %s", lines[0])
+	}
+	if !strings.Contains(lines[1], `"syncs":{"binlog":0}`) || !strings.Contains(lines[1], `"sync_gap":"no answer"`) {
+		t.Errorf("second line is %s", lines[1])
+	}
+}
