@@ -31,6 +31,7 @@ type feed struct {
 	joined   bool
 	arrivals bool // are told to the Analyzer
 	queue    []arrival
+	left     int // of those that were taken from queue, and not analyzed yet
 	samples  []*iosample.Interval
 	syncs    int       // in samples
 	ended    bool      // no more transactions will come
@@ -149,10 +150,11 @@ func (f *feed) analyze() {
 			f.changed.Wait()
 		}
 		batch := f.queue
-		f.queue = nil
+		f.queue, f.left = nil, len(batch)
 		f.changed.Broadcast()
 		for i := range batch {
 			f.add(&batch[i].txn, batch[i].at)
+			f.left--
 			if i%64 == 63 { // others may want to look, or to add
 				f.mu.Unlock()
 				f.mu.Lock()
@@ -263,17 +265,23 @@ const silence = 8 * time.Second
 func (f *feed) look() (l analysis.Live, lag time.Duration, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	quiet := time.Since(f.arrived)
-	l = f.analyzer.Live(quiet > time.Second && len(f.queue) == 0)
+	quiet := f.quiet()
+	l = f.analyzer.Live(quiet)
 	state := f.stream.State()
 	switch {
 	case !state.Connected, time.Since(state.Heard) > silence:
 		return l, 0, false
-	case f.arrived.IsZero(), quiet > time.Second && len(f.queue) == 0:
+	case f.arrived.IsZero(), quiet:
 		return l, 0, true
 	default:
 		return l, f.lag, true
 	}
+}
+
+// quiet reports whether nothing has come for longer than a group takes, and
+// nothing waits for its sync.
+func (f *feed) quiet() bool {
+	return time.Since(f.arrived) > time.Second && len(f.queue) == 0 && f.left == 0
 }
 
 // gaveUp reports whether syncs are joined no more.

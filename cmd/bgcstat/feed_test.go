@@ -90,3 +90,31 @@ func TestFeedLook(t *testing.T) {
 		t.Errorf("%d transactions when all has ended", l.Transactions)
 	}
 }
+
+// TestFeedWaits has a transaction that waits for its sync: what is shown
+// meanwhile is not all.
+func TestFeedWaits(t *testing.T) {
+	f := newFeed(&stream.Stream{}, analysis.New(analysis.Filter{}, analysis.Settings{}), nil)
+	f.join(&iosample.Header{Source: "bpf", Exactness: iosample.Exact, Settings: map[string]string{"sync_binlog": "1"}})
+	f.queue = []arrival{{txn: parser.Txn{Log: &parser.Log{Flavor: parser.MariaDB}, Terminator: parser.TerminatorXID}}}
+	quiet := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.quiet()
+	}
+	f.done.Go(f.analyze)
+	for range 20 {
+		if quiet() {
+			t.Fatal("nothing waits")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	f.mu.Lock()
+	f.ended = true
+	f.mu.Unlock()
+	f.noSamples(true)
+	f.done.Wait()
+	if !quiet() {
+		t.Error("something waits")
+	}
+}
