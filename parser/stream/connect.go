@@ -27,7 +27,7 @@ type Facts struct {
 
 // factNames are the variables that are asked for.
 var factNames = []string{
-	"server_id", "server_uuid", "hostname", "port", "log_bin", "gtid_mode", "gtid_domain_id", "binlog_checksum",
+	"server_id", "server_uuid", "hostname", "port", "log_bin", "gtid_mode", "binlog_checksum",
 	"binlog_format", "wsrep_on", "group_replication_group_name", "binlog_storage_engine",
 }
 
@@ -37,8 +37,8 @@ func (f *Facts) identity() string {
 	if id := s["server_uuid"]; id != "" {
 		return id
 	}
-	// MariaDB has no such thing.
-	return strings.Join([]string{s["server_id"], s["hostname"], s["port"], s["gtid_domain_id"]}, " ")
+	// MariaDB has no such thing. gtid_domain_id may be set at any time.
+	return strings.Join([]string{s["server_id"], s["hostname"], s["port"]}, " ")
 }
 
 func (f *Facts) mariadb() bool { return f.Version.Flavor == server.MariaDB }

@@ -27,6 +27,15 @@ func TestSameServer(t *testing.T) {
 	}
 }
 
+// TestIdentity has a server of MariaDB before and after SET GLOBAL gtid_domain_id.
+func TestIdentity(t *testing.T) {
+	before := Facts{Settings: map[string]string{"server_id": "1", "hostname": "h", "port": "3306", "gtid_domain_id": "0"}}
+	after := Facts{Settings: map[string]string{"server_id": "1", "hostname": "h", "port": "3306", "gtid_domain_id": "7"}}
+	if before.identity() != after.identity() {
+		t.Errorf("%q and %q", before.identity(), after.identity())
+	}
+}
+
 // TestCheck has servers that cannot be started for a test, by what they say.
 func TestCheck(t *testing.T) {
 	set, err := parser.ParseGTIDSet("0-1-5")
