@@ -233,9 +233,15 @@ func TestEachOnce(t *testing.T) {
 			wait(100)
 			// 1. Ten KILLs of the dump thread, with a new log between each.
 			for range 10 {
-				id := strings.Fields(s.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' ORDER BY id DESC LIMIT 1"))
-				if len(id) == 1 {
-					_, _ = s.Query("KILL " + id[0]) // it may just be gone
+				before := f.State().Reconnects
+				for deadline := time.Now().Add(60 * time.Second); f.State().Reconnects == before; time.Sleep(50 * time.Millisecond) {
+					id := strings.Fields(s.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%' ORDER BY id DESC LIMIT 1"))
+					if len(id) == 1 {
+						_, _ = s.Query("KILL " + id[0]) // it may just be gone
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("no new connection: %+v, %v", f.State(), f.notices)
+					}
 				}
 				wait(50)
 				s.Exec(t, "FLUSH BINARY LOGS")

@@ -84,7 +84,7 @@ func TestSameID(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			s := start(t, kind)
 			const id = 3_000_000_000
-			f := follow(t, stream.Config{Server: options(s), ServerID: id, Heartbeat: 200 * time.Millisecond})
+			f := follow(t, stream.Config{Server: options(s), ServerID: id})
 			other, err := server.Connect(t.Context(), options(s))
 			if err != nil {
 				t.Fatal(err)
