@@ -55,7 +55,7 @@ var (
 		"How long after its commit the last transaction came, by the clocks of both hosts; 0 once none has come for a second.")
 	connected  = desc("bgcstat_connected", "Whether the binlog is being received from the server: 1 or 0.")
 	reconnects = desc("bgcstat_reconnects_total", "How often the connection was lost and made anew.")
-	pollErrors = desc("bgcstat_poll_errors_total", "Failed queries of the server's settings and counters.")
+	pollErrors = desc("bgcstat_poll_errors_total", "Failed queries of the server's settings.")
 
 	figuresInfo = desc("bgcstat_figures_info",
 		"What the figures rest on. basis and method are of sync groups, flush_basis and flush_method of flush groups; "+

@@ -35,7 +35,7 @@ type Values struct {
 	Lag        *float64
 	Connected  bool  // receiving the log
 	Reconnects int64 // after the log had been received once
-	PollErrors int64 // failed queries of the server's settings and counters
+	PollErrors int64 // failed queries of the server's settings
 	Server     Server
 }
 
