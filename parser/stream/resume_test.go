@@ -69,6 +69,9 @@ func TestFirstBoundary(t *testing.T) {
 	if _, _, file, offset, err := s.place(); err != nil || file != "b.1" || offset != 900 {
 		t.Errorf("%s:%d, %v", file, offset, err)
 	}
+	if st := s.stream.State(); st.Offset != 900 {
+		t.Errorf("reading is at %d", st.Offset)
+	}
 }
 
 // TestShort tells the end of a bounded dump from a dump that was ended.

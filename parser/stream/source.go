@@ -128,8 +128,11 @@ func (s *source) skip() { s.pending, s.left, s.jump, s.abandoned = nil, 0, 0, fa
 
 // where tells the state how far reading is.
 func (s *source) where() {
-	s.stream.update(func(st *State) { st.File, st.Offset = s.file, s.at })
+	s.stream.update(func(st *State) { st.File, st.Offset = s.file, s.reached() })
 }
+
+// reached is up to where the log was given out, or is not wanted.
+func (s *source) reached() int64 { return max(s.at, s.begin) }
 
 // Read gives the next bytes of the log, as many as have come, and waits for at
 // least one. Events that are not in the log are left out.
@@ -169,7 +172,7 @@ func (s *source) Read(b []byte) (int, error) {
 		}
 	}
 	s.arrived = time.Now()
-	s.stream.update(func(st *State) { st.Offset, st.Heard = s.at, s.arrived })
+	s.stream.update(func(st *State) { st.Offset, st.Heard = s.reached(), s.arrived })
 	return n, nil
 }
 
