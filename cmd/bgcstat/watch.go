@@ -231,6 +231,11 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	for _, warning := range cautions(&facts) {
 		u.warningf("%s", warning)
 	}
+	if _, _, err := polled.Position(ctx); err != nil {
+		if p, ok := errors.AsType[*server.PrivilegeError](err); ok {
+			u.hintf("it is not noticed if the logs are reset: %v", p)
+		}
+	}
 	a := analysis.New(analysis.Filter{}, analysis.Settings{}.With(settings))
 	w.feed = newFeed(w.stream, a, func(err error) { w.event("log-damaged", "%v", err) })
 	w.feed.arrivals = o.arrivals
