@@ -85,7 +85,7 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 		if l.Transactions != nil {
 			rate := ""
 			if l.TPS != nil {
-				rate = fmt.Sprintf(", %s/s", Count(round(*l.TPS)))
+				rate = ", " + perSecond(*l.TPS)
 			}
 			add("load", by, "%s%s", plural(*l.Transactions, "transaction"), rate)
 		}

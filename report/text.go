@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -100,11 +101,14 @@ func (t *textReport) figures(r *analysis.Result) {
 	// Header times are whole seconds, so that a window of two may be one of one
 	// or three; and nothing is a rate that was over in a few milliseconds.
 	if win := r.Window; win != nil && win.Seconds >= 0.01 {
-		about := ""
+		about, each := "", float64(r.Transactions)/win.Seconds
 		if win.Clock == analysis.ClockHeader && win.Seconds < 60 {
 			about = "about "
+			if each >= 1 {
+				each = math.Round(each)
+			}
 		}
-		rate = fmt.Sprintf(", %s%s/s", about, Count(int64(float64(r.Transactions)/win.Seconds)))
+		rate = fmt.Sprintf(", %s%s", about, perSecond(each))
 	}
 	t.row("transactions", fmt.Sprintf("%s%s, %s", Count(r.Transactions), rate, Bytes(r.Bytes)), "")
 	if g := r.Groups.Sync; g != nil {

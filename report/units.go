@@ -50,6 +50,21 @@ func Bytes(n int64) string {
 	}
 }
 
+// perSecond writes a rate, three digits at least. One that a hundredth is too
+// coarse for is given for an hour or a day.
+func perSecond(rate float64) string {
+	switch {
+	case rate >= 100 || !Finite(rate):
+		return Count(round(rate)) + "/s"
+	case rate <= 0 || rate >= 0.1:
+		return number(rate) + "/s"
+	case rate >= 0.1/60:
+		return number(rate*3600) + "/h"
+	default:
+		return number(rate*86400) + "/day"
+	}
+}
+
 // Percent writes a share.
 func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
