@@ -76,7 +76,7 @@ func CompareText(w io.Writer, c *analysis.Comparison) error {
 	}
 	t.printf("\n")
 	for i := 1; i < len(c.Columns); i++ {
-		line := wrap(unbroken.Replace(fmt.Sprintf("%s against A: %s", Letter(i), Headline(c, i))), 80, "  ")
+		line := Wrap(unbroken.Replace(fmt.Sprintf("%s against A: %s", Letter(i), Headline(c, i))), 80, "  ")
 		t.printf("%s\n", strings.ReplaceAll(line, "\x01", " "))
 	}
 	t.figures()
@@ -105,16 +105,16 @@ func Letter(column int) string {
 // column says what was run.
 func (t *compareText) column(i int) {
 	col := t.Columns[i]
-	t.printf("%s\n", wrap(fmt.Sprintf("%-2s %s", Letter(i), shorten(Printable(col.Name), 76)), 80, "   "))
+	t.printf("%s\n", Wrap(fmt.Sprintf("%-2s %s", Letter(i), shorten(Printable(col.Name), 76)), 80, "   "))
 	for _, n := range col.Runs {
 		r := &t.Runs[n]
 		name := ""
 		if len(col.Runs) > 1 || r.Name != col.Name {
 			name = shorten(Printable(r.Name), 30) + ": "
 		}
-		t.printf("   %s\n", wrap(fmt.Sprintf("%s%s UTC, %s%s", name, r.Start.UTC().Format(time.DateTime), ServerOf(r), EndOf(r)), 77, "     "))
+		t.printf("   %s\n", Wrap(fmt.Sprintf("%s%s UTC, %s%s", name, r.Start.UTC().Format(time.DateTime), ServerOf(r), EndOf(r)), 77, "     "))
 	}
-	t.printf("   %s\n", wrap(shorten(Printable(strings.Join(t.Runs[col.Runs[0]].Command, " ")), 150), 77, "     "))
+	t.printf("   %s\n", Wrap(shorten(Printable(strings.Join(t.Runs[col.Runs[0]].Command, " ")), 150), 77, "     "))
 }
 
 // ServerOf names the server of a run.
@@ -289,7 +289,7 @@ func (t *compareText) differences(title string, all []analysis.Difference) {
 		for i := range t.Columns {
 			parts = append(parts, Letter(i)+" "+t.values(i, d))
 		}
-		t.printf("%s\n", mark+wrap(shorten(Printable(d.Name), 50)+": "+strings.Join(parts, ", "), 78, "    "))
+		t.printf("%s\n", mark+Wrap(shorten(Printable(d.Name), 50)+": "+strings.Join(parts, ", "), 78, "    "))
 	}
 }
 

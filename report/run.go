@@ -28,7 +28,7 @@ func RunText(w io.Writer, run *analysis.Run, r *analysis.Result) error {
 		t.fact(Fact{Name: "without", Value: w})
 	}
 	for _, m := range run.Missing {
-		t.printf("%s\n", wrap("! "+Printable(m), 80, "  "))
+		t.printf("%s\n", Wrap("! "+Printable(m), 80, "  "))
 	}
 	t.printf("\n")
 	if err := t.w.Flush(); err != nil {
@@ -53,7 +53,7 @@ func (t *textReport) fact(f Fact) {
 	} else if f.Name == "command" {
 		value = shorten(value, most)
 	}
-	t.printf("%-*s%s\n", column, f.Name, strings.ReplaceAll(wrap(value, 80-column, ""), "\n", "\n"+strings.Repeat(" ", column)))
+	t.printf("%-*s%s\n", column, f.Name, strings.ReplaceAll(Wrap(value, 80-column, ""), "\n", "\n"+strings.Repeat(" ", column)))
 }
 
 // RunFacts are what a run says beside its result.

@@ -199,7 +199,7 @@ func ServerCPUs(u *analysis.CPUUse) (string, bool) {
 func (t *textReport) refused(r analysis.Refused) {
 	const longest = 3 * (textWidth - textIndent) // of reasons, which hold what a kernel or server says
 	name := "not by " + shorten(Printable(r.Source), 8)
-	for line := range strings.Lines(wrap(shorten(Printable(r.Why), longest), textWidth-textIndent, "")) {
+	for line := range strings.Lines(Wrap(shorten(Printable(r.Why), longest), textWidth-textIndent, "")) {
 		t.row(name, strings.TrimSpace(line), "")
 		name = ""
 	}

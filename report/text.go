@@ -149,7 +149,7 @@ func (t *textReport) figures(r *analysis.Result) {
 	}
 	t.observed(r.DependencyTracking)
 	if s := AloneInWords(r); s != "" {
-		t.printf("\n%s\n", wrap(s, 80, ""))
+		t.printf("\n%s\n", Wrap(s, 80, ""))
 	}
 }
 
@@ -181,7 +181,7 @@ func (t *textReport) observed(d analysis.DependencyTracking) {
 			t.printf("%-15s such as %s:%d and :%d\n", "", Printable(e.Earlier.File), e.Earlier.Position, e.Later.Position)
 		}
 		if s.Reason != "" {
-			t.printf("%-15s %s\n", "", strings.ReplaceAll(wrap(s.Reason, 64, ""), "\n", "\n"+strings.Repeat(" ", 16)))
+			t.printf("%-15s %s\n", "", strings.ReplaceAll(Wrap(s.Reason, 64, ""), "\n", "\n"+strings.Repeat(" ", 16)))
 		}
 	}
 }
@@ -318,13 +318,13 @@ func (t *textReport) warnings(r *analysis.Result) {
 				where = fmt.Sprintf(" (%s times)", Count(w.Count))
 			}
 		}
-		t.printf("%s\n", wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(w.Message)), 80, "  "))
+		t.printf("%s\n", Wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(w.Message)), 80, "  "))
 	}
 }
 
-// wrap breaks s at spaces so that no line has more than width columns, where
+// Wrap breaks s at spaces so that no line has more than width columns, where
 // its words allow, and indents all lines but the first.
-func wrap(s string, width int, indent string) string {
+func Wrap(s string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
 	for word := range strings.FieldsSeq(s) {

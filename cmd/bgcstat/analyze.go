@@ -39,9 +39,9 @@ and what is not, with the basis of each figure.
 
 LOG is a binlog file (or a .gz or .zst archive of one), a directory of them, a
 server's .index file, or - for standard input; with --read-from-remote-server it
-is the name of a log of the server that the connection options lead to. Several are read as one log, in
-the order of their numbers. Filters choose what is reported; groups are formed
-over all transactions first.
+is the name of a log of the server that the connection options lead to. Several
+are read as one log, in the order of their numbers. Filters choose what is
+reported; groups are formed over all transactions first.
 
 ` + statusHelp,
 		Example: `  bgcstat analyze binlog.000042

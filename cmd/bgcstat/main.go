@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -71,6 +72,17 @@ how far those figures can be trusted.
 		return usageError("%v", err).hint("see " + cmd.CommandPath() + " --help")
 	})
 	root.AddCommand(analyzeCommand(ui), dumpCommand(ui), sampleCommand(ui), watchCommand(ui), recordCommand(ui), reportCommand(ui), compareCommand(ui))
+
+	root.SetUsageTemplate(flagsTemplate.Replace(root.UsageTemplate()))
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = func(_ *cobra.Command, args []string) error {
+			if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+				return usageError("no help on %q", strings.Join(args, " ")).hint("see bgcstat --help")
+			}
+			return nil
+		}
+	}
 
 	root.SetArgs(gluedPassword(root, args))
 	err := root.Execute()

@@ -39,7 +39,7 @@ func (o *pageOptions) addFlags(f *pflag.FlagSet) { o.addFlagsOf(f, "report", plo
 func (o *pageOptions) addFlagsOf(f *pflag.FlagSet, page string, plots []string) {
 	o.all = plots
 	f.StringVarP(&o.out, "out", "o", "", "also write "+page+".html (one page with everything, to read or to send), "+page+".json and the plots into this `directory`")
-	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plots, ",")+" (default all)")
+	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plots, ", ")+" (default all)")
 	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside "+page+".html are always PNG")
 	f.IntVar(&o.width, "width", plot.DefaultWidth, "width of the plots in `pixels`")
 	f.StringVar(&o.theme, "theme", string(html.Auto), "colours: light, dark, or `auto`, which for "+page+".html on a screen is what the reader's device prefers, and else light")

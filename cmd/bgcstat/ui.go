@@ -6,10 +6,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"bgcstat/parser"
@@ -132,4 +135,33 @@ func version() string {
 		v = info.Main.Version
 	}
 	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// flagsTemplate makes cobra's help list flags as flagUsages does.
+var flagsTemplate = func() *strings.Replacer {
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	return strings.NewReplacer(".LocalFlags.FlagUsages", "flagUsages .LocalFlags", ".InheritedFlags.FlagUsages", "flagUsages .InheritedFlags")
+}()
+
+// flagUsages lists flags, what each does below its name, in 80 columns.
+func flagUsages(f *pflag.FlagSet) string {
+	var b strings.Builder
+	f.VisitAll(func(flag *pflag.Flag) {
+		name := "    --" + flag.Name
+		if flag.Shorthand != "" {
+			name = "-" + flag.Shorthand + ", --" + flag.Name
+		}
+		value, usage := pflag.UnquoteUsage(flag)
+		switch {
+		case flag.NoOptDefVal != "" && flag.Value.Type() != "bool":
+			name += "[=" + flag.NoOptDefVal + "]"
+		case value != "":
+			name += " " + value
+		}
+		if d := flag.DefValue; d != "" && d != "0" && d != "0s" && d != "false" && d != "[]" {
+			usage += " (default " + d + ")"
+		}
+		fmt.Fprintf(&b, "  %s\n          %s\n", name, strings.ReplaceAll(report.Wrap(usage, 70, ""), "\n", "\n          "))
+	})
+	return b.String()
 }
