@@ -110,7 +110,11 @@ func (t *textReport) figures(r *analysis.Result) {
 		}
 		rate = fmt.Sprintf(", %s%s", about, perSecond(each))
 	}
-	t.row("transactions", fmt.Sprintf("%s%s, %s", Count(r.Transactions), rate, Bytes(r.Bytes)), "")
+	of := ""
+	if n := InLogs(r); n > r.Transactions {
+		of = fmt.Sprintf("of %s in the logs", Count(n))
+	}
+	t.row("transactions", fmt.Sprintf("%s%s, %s", Count(r.Transactions), rate, Bytes(r.Bytes)), of)
 	if g := r.Groups.Sync; g != nil {
 		t.groups("sync groups", g)
 		switch {
@@ -147,14 +151,26 @@ func (t *textReport) figures(r *analysis.Result) {
 	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || r.DependencyTracking.ServerMode != analysis.ModeNone {
 		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", Tracking(r.DependencyTracking)))
 	}
-	t.observed(r.DependencyTracking)
+	t.observed(r)
 	if s := AloneInWords(r); s != "" {
 		t.printf("\n%s\n", Wrap(s, 80, ""))
 	}
 }
 
-// observed prints what the log itself shows of dependency tracking.
-func (t *textReport) observed(d analysis.DependencyTracking) {
+// InLogs is how many transactions the logs hold, which may be more than are
+// reported.
+func InLogs(r *analysis.Result) int64 {
+	n := int64(0)
+	for _, s := range r.Sources {
+		n += s.Transactions
+	}
+	return n
+}
+
+// observed prints what the log itself shows of dependency tracking, which is
+// told from all of its transactions.
+func (t *textReport) observed(r *analysis.Result) {
+	d := r.DependencyTracking
 	for i, s := range d.Stretches {
 		if i == textStretches {
 			t.row("", fmt.Sprintf("and %d more stretches", len(d.Stretches)-i), "")
@@ -179,6 +195,9 @@ func (t *textReport) observed(d analysis.DependencyTracking) {
 		if s.Certainty == analysis.Proven && len(s.Evidence) > 0 {
 			e := s.Evidence[0]
 			t.printf("%-15s such as %s:%d and :%d\n", "", Printable(e.Earlier.File), e.Earlier.Position, e.Later.Position)
+		}
+		if s.Certainty == analysis.Proven && InLogs(r) > r.Transactions {
+			t.printf("%-15s counted over all %s transactions there, reported or not\n", "", Count(s.Transactions))
 		}
 		if s.Reason != "" {
 			t.printf("%-15s %s\n", "", strings.ReplaceAll(Wrap(s.Reason, 64, ""), "\n", "\n"+strings.Repeat(" ", 16)))
@@ -285,7 +304,8 @@ func (t *textReport) transactionSizes(r *analysis.Result) {
 		Bytes(int64(s.Mean)), Bytes(s.P50), Bytes(s.P95), Bytes(s.P99), Bytes(s.Max))
 	if s.Max > s.P50 && len(r.Sizes.Largest) > 0 {
 		l := r.Sizes.Largest[0]
-		t.printf("largest           %s at %s:%d  %s\n", Bytes(l.Bytes), Printable(l.File), l.Position.Position, Printable(strings.Join(l.Tables, ", ")))
+		line := fmt.Sprintf("largest           %s at %s:%d  %s", Bytes(l.Bytes), Printable(l.File), l.Position.Position, Printable(strings.Join(l.Tables, ", ")))
+		t.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
@@ -308,18 +328,25 @@ func (t *textReport) warnings(r *analysis.Result) {
 		t.printf("\n")
 	}
 	for _, w := range r.Warnings {
-		where := ""
-		if w.At != nil {
+		where, message := "", w.Message
+		switch {
+		case w.Count > 1 && w.At != nil:
+			where = fmt.Sprintf(" (%s times, first at %s:%d)", Count(w.Count), Printable(w.At.File), w.At.Position)
+		case w.At != nil:
 			where = fmt.Sprintf(" at %s:%d", Printable(w.At.File), w.At.Position)
+		case OfTransactions(w):
+			message = Count(w.Count) + " " + message
+		case w.Count > 1:
+			where = fmt.Sprintf(" (%s times)", Count(w.Count))
 		}
-		if w.Count > 1 {
-			where = fmt.Sprintf(" (%s times, first%s)", Count(w.Count), where)
-			if w.At == nil {
-				where = fmt.Sprintf(" (%s times)", Count(w.Count))
-			}
-		}
-		t.printf("%s\n", Wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(w.Message)), 80, "  "))
+		t.printf("%s\n", Wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(message)), 80, "  "))
 	}
+}
+
+// OfTransactions says whether the count of w is of the transactions that its
+// message begins with.
+func OfTransactions(w analysis.Warning) bool {
+	return w.Count > 1 && w.At == nil && strings.HasPrefix(w.Message, "transactions ")
 }
 
 // Wrap breaks s at spaces so that no line has more than width columns, where

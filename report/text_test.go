@@ -256,3 +256,25 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+// What is a part of the logs says so, and so does evidence from all of them.
+func TestPartOfLogs(t *testing.T) {
+	r := traced()
+	r.Sources[0].Transactions = 64_025
+	r.DependencyTracking.Stretches = []analysis.Stretch{{Transactions: 64_025, Observed: analysis.ModeWriteset, Certainty: analysis.Proven, Evidence: []analysis.Evidence{{Rule: "same-session", Count: 63_964}}}}
+	r.Warnings = []analysis.Warning{
+		{Code: "delayed-syncs", Message: "transactions are in stretches", Count: 3000},
+		{Code: "other", Message: "transactions are odd", Count: 2, At: &analysis.Position{File: "f", Position: 4}},
+	}
+	got := summary(t, r)
+	for _, want := range []string{
+		"transactions    6,000, 6,186/s, 1.85 MB                of 64,025 in the logs\n",
+		"\n                counted over all 64,025 transactions there, reported or not\n",
+		"\n! delayed-syncs: 3,000 transactions are in stretches\n",
+		"\n! other (2 times, first at f:4): transactions are odd\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant in it %q", got, want)
+		}
+	}
+}

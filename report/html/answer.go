@@ -177,9 +177,16 @@ func key(r *analysis.Result) []figure {
 	if win := r.Window; win != nil && win.Seconds >= 0.01 {
 		rate = fmt.Sprintf("%s in %s", rate, report.Duration(win.Seconds))
 	}
+	if n := report.InLogs(r); n > r.Transactions {
+		rate += fmt.Sprintf(", of %s in the logs", report.Count(n))
+	}
 	out := []figure{{"Transactions", report.Count(r.Transactions), rate}}
 	if g := r.Groups.Sync; g != nil {
-		out = append(out, figure{"Sync groups", countOf(g), string(g.Basis)})
+		made := string(g.Basis)
+		if g.Count != nil && g.Low != g.High {
+			made = fmt.Sprintf("%s to %s, %s", report.Count(g.Low), report.Count(g.High), g.Basis)
+		}
+		out = append(out, figure{"Sync groups", countOf(g), made})
 		if g.Size != nil {
 			out = append(out,
 				figure{"Mean group size", fmt.Sprintf("%.2f", g.Size.Mean), fmt.Sprintf("largest %s, %s", report.Count(g.Size.Max), g.Basis)},

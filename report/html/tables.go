@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"bgcstat/analysis"
 	"bgcstat/report"
@@ -74,8 +75,20 @@ func groupsTable(r *analysis.Result) *table {
 	if len(t.Rows) == 0 {
 		return nil
 	}
+	if lc := r.Groups.LastCommitted; lc != nil && members(lc.Histogram) > r.Transactions {
+		t.after("They count whole, with transactions that are not among the %s reported.", report.Count(r.Transactions))
+	}
 	t.after("Sizes are in transactions. Percentiles run over groups; alone is the share of transactions whose group has only them.")
 	return t
+}
+
+// members counts the transactions in groups.
+func members(h []analysis.HistogramBin) int64 {
+	n := int64(0)
+	for _, b := range h {
+		n += b.Size * b.Groups
+	}
+	return n
 }
 
 // sizesTable sets the histograms side by side.
@@ -313,8 +326,8 @@ func changesTable(stats []analysis.TableStats) *table {
 }
 
 func largestTable(s *analysis.Sizes) *table {
-	if s == nil || len(s.Largest) == 0 {
-		return nil
+	if s == nil || len(s.Largest) == 0 || s.Bytes.Max == s.Bytes.P50 && s.Largest[0].Bytes == s.Largest[len(s.Largest)-1].Bytes {
+		return nil // none is larger than the others
 	}
 	t := &table{ID: "largest", Title: "Largest transactions", Head: columns("at|name", "bytes|number", "tables|name", "GTID|name")}
 	for _, l := range s.Largest {
@@ -356,11 +369,14 @@ func trackingTable(r *analysis.Result) *table {
 			if len(s.Evidence) > 0 {
 				why = append(why, span{Text: " "})
 			}
-			why = append(why, span{Text: s.Reason + "."})
+			why = append(why, span{Text: sentence(s.Reason)})
 		}
 		if len(s.Evidence) > 0 || s.Reason != "" {
 			t.After = append(t.After, why)
 		}
+	}
+	if len(d.Stretches) > 0 && report.InLogs(r) > r.Transactions {
+		t.after("These are counts over all transactions of the logs, reported or not.")
 	}
 	if len(d.Stretches) == 0 {
 		t.Before = fmt.Sprintf("The server's mode is %s. The log shows nothing of it.", report.Tracking(d))
@@ -374,6 +390,9 @@ func trackingTable(r *analysis.Result) *table {
 	}
 	return t
 }
+
+// sentence makes one of words that begin in lower case.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // settings are the server's, and the logs with what wrote them.
 func settings(r *analysis.Result) []*table {

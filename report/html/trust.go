@@ -291,6 +291,8 @@ func warnings(r *analysis.Result) []warning {
 		switch {
 		case w.Count > 1 && w.At != nil:
 			v.Where = append(words("%s times, first at ", report.Count(w.Count)), place(*w.At)...)
+		case report.OfTransactions(w):
+			v.Message = report.Count(w.Count) + " " + w.Message
 		case w.Count > 1:
 			v.Where = words("%s times", report.Count(w.Count))
 		case w.At != nil:
