@@ -233,7 +233,7 @@ func (a *Analyzer) io(contradicted bool) *IO {
 			if exactness == iosample.Exact && missing {
 				exactness = iosample.LowerBound
 			}
-			out.Syncs[string(class)] = Syncs{Count: n, Exactness: string(exactness), Latency: a.latency(class, c)}
+			out.Syncs[string(class)] = Syncs{Count: n, Exactness: string(exactness), Latency: a.latency(class, c, n)}
 		}
 		if tr.events {
 			out.LatencyBySize = tr.bySize.result()
@@ -265,7 +265,8 @@ func (a *Analyzer) io(contradicted bool) *IO {
 	return out
 }
 
-func (a *Analyzer) latency(class iosample.Class, c *classUsage) *SyncLatency {
+// latency is how long the n syncs of a class took.
+func (a *Analyzer) latency(class iosample.Class, c *classUsage, n int64) *SyncLatency {
 	seconds := func(ns int64) *float64 { return new(float64(ns) / 1e9) }
 	if l := a.trace.bySize.all; class == iosample.Binlog && l != nil {
 		return &SyncLatency{P50: seconds(l.ValueAtQuantile(50)), P99: seconds(l.ValueAtQuantile(99))}
@@ -273,7 +274,11 @@ func (a *Analyzer) latency(class iosample.Class, c *classUsage) *SyncLatency {
 	i := slices.IndexFunc(a.trace.usage.latency, func(l iosample.Latency) bool { return l.Class == class && l.Count > 0 })
 	if i >= 0 {
 		l := a.trace.usage.latency[i]
-		return &SyncLatency{P50: seconds(l.P50), P99: seconds(l.P99)}
+		out := &SyncLatency{P50: seconds(l.P50), P99: seconds(l.P99)}
+		if 50*(l.Count-n) > l.Count { // not one or two at its ends
+			out.Of = l.Count
+		}
+		return out
 	}
 	if c != nil && c.mean > 0 && a.trace.usage.total.syncs[slices.Index(iosample.Classes, class)] > 0 {
 		return &SyncLatency{Mean: seconds(c.mean)}

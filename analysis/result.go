@@ -370,6 +370,9 @@ type SyncLatency struct {
 	P50  *float64 `json:"p50,omitempty"`
 	P99  *float64 `json:"p99,omitempty"`
 	Mean *float64 `json:"mean,omitempty"` // where no percentile is known
+	// Of counts the syncs that took so long where they are many more than counted: a
+	// trace has the percentiles of most classes for all of it only.
+	Of int64 `json:"of_syncs,omitempty"`
 }
 
 // DeviceFlushes counts the flush requests of a disk, by whatever program. They

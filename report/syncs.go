@@ -136,6 +136,9 @@ func latency(l *analysis.SyncLatency) string {
 			parts = append(parts, v.name+" "+Short(*v.value))
 		}
 	}
+	if l.Of > 0 && len(parts) > 0 {
+		parts = append(parts, fmt.Sprintf("of all %s traced", Count(l.Of)))
+	}
 	return strings.Join(parts, ", ")
 }
 

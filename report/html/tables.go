@@ -229,6 +229,15 @@ func syncsTable(io *analysis.IO) *table {
 	if len(io.Syncs) == 0 {
 		t.after("This source counts no syncs.")
 	}
+	var whole []string
+	for _, c := range classes {
+		if l := io.Syncs[c].Latency; l != nil && l.Of > 0 {
+			whole = append(whole, fmt.Sprintf("%s of %s", c, plural(l.Of, "sync")))
+		}
+	}
+	if len(whole) > 0 {
+		t.after("Some latencies are of all of the trace: %s.", strings.Join(whole, ", "))
+	}
 	if n := io.BinlogSyncsDurable; n != nil {
 		s := plural(*n, "binlog sync") + " made reported transactions durable"
 		switch others := io.Syncs["binlog"].Count - *n; {
