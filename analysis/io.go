@@ -137,7 +137,7 @@ func (a *Analyzer) contradiction(main *parser.Log) string {
 		return fmt.Sprintf("the trace is of server_id %d, the log of %d", id, main.ServerID)
 	}
 	if tr.madeSyncs >= 10 && 10*tr.exactEnds < 9*tr.madeSyncs {
-		return fmt.Sprintf("of %d syncs only %d ended with a transaction, as nearly all do", tr.madeSyncs, tr.exactEnds)
+		return fmt.Sprintf("of %s syncs only %s ended with a transaction, as nearly all do", grouped(tr.madeSyncs), grouped(tr.exactEnds))
 	}
 	if d := tr.delays.usual(); d > time.Minute+time.Duration(tr.header.Interval*float64(time.Second)) && !tr.byTime {
 		return fmt.Sprintf("commits and the syncs that made them durable are %v apart by their clocks", d.Round(time.Second))
@@ -147,7 +147,7 @@ func (a *Analyzer) contradiction(main *parser.Log) string {
 	}
 	if !tr.events && tr.usage.counting(tr.header) {
 		if slack := a.slack(); tr.durable > tr.marked+slack {
-			return fmt.Sprintf("%d binlog syncs were counted while %d transactions were written, which need one each at most", tr.durable, tr.marked)
+			return fmt.Sprintf("%s binlog syncs were counted while %s transactions were written, which need one each at most", grouped(tr.durable), grouped(tr.marked))
 		}
 		if each && tr.tooFew >= 3 && 10*tr.tooFew > tr.checked {
 			return fmt.Sprintf("in %d of %d intervals fewer binlog syncs were counted than sync groups are proven: sync_binlog is not 1, or the trace is of another time or server", tr.tooFew, tr.checked)

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,6 +94,23 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	}
 }
 
+// grouped writes n with commas between thousands, as reports do.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// times writes a factor.
+func times(f float64) string {
+	if f >= 100 {
+		return grouped(int64(f + 0.5))
+	}
+	return fmt.Sprintf("%.2g", f)
+}
+
 // pause says how long a pause is, in a unit that suits it.
 func pause(d time.Duration) string {
 	switch {
@@ -127,9 +145,9 @@ func (a *Analyzer) warnLegacy(r *Result, add func(string, int64, parser.Pos, str
 	case lc.Distinct == nil:
 		add("last-committed-uncounted", 1, parser.Pos{}, "last_committed takes too many far-apart values to count: not a server's clock")
 	case b != nil && *lc.Distinct < b.Lower:
-		add("last-committed-refuted", 1, parser.Pos{}, "there are %d values of last_committed, but at least %d sync groups are proven: counting equal values is wrong for this log", *lc.Distinct, b.Lower)
+		add("last-committed-refuted", 1, parser.Pos{}, "there are %s values of last_committed, but at least %s sync groups are proven: counting equal values is wrong for this log", grouped(*lc.Distinct), grouped(b.Lower))
 	case sync != nil && sync.Count != nil && (*lc.Distinct < sync.Low || *lc.Distinct > sync.High):
-		add("last-committed-off", 1, parser.Pos{}, "counting equal values of last_committed gives %d groups, where %d are %s: %.2g times as many", *lc.Distinct, *sync.Count, sync.Basis, float64(*lc.Distinct)/float64(*sync.Count))
+		add("last-committed-off", 1, parser.Pos{}, "counting equal values of last_committed gives %s groups, where %s are %s: %s times as many", grouped(*lc.Distinct), grouped(*sync.Count), sync.Basis, times(float64(*lc.Distinct)/float64(*sync.Count)))
 	}
 	if n := a.lastCommitted.farRuns; n > 0 {
 		add("last-committed-seconds-apart", n, a.lastCommitted.firstFar, "transactions with the same last_committed, one behind the other, were committed up to %.1f s apart: they can hardly have shared an fsync", float64(a.lastCommitted.longest)/1e6)

@@ -148,8 +148,13 @@ func (t *textReport) figures(r *analysis.Result) {
 	if c.TransactionsWith > 0 && c.TransactionsWithout > 0 {
 		clock += fmt.Sprintf(" (%s transactions without)", Count(c.TransactionsWithout))
 	}
-	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || r.DependencyTracking.ServerMode != analysis.ModeNone {
-		t.row("clock", clock, fmt.Sprintf("dependency tracking: %s", Tracking(r.DependencyTracking)))
+	mode, from := r.DependencyTracking.ServerMode, "by "+r.DependencyTracking.From
+	if mode == analysis.ModeUnknown {
+		from = ""
+	}
+	if c.Verdict != analysis.NoClock || r.Groups.LastCommitted != nil || mode != analysis.ModeNone {
+		t.row("clock", clock, "")
+		t.row("tracking mode", mode, from)
 	}
 	t.observed(r)
 	if s := AloneInWords(r); s != "" {
@@ -313,13 +318,13 @@ func (t *textReport) tables(r *analysis.Result) {
 	if len(r.Tables) == 0 {
 		return
 	}
-	t.printf("\n%-40s %9s  row events:%8s %8s %8s\n", "table", "in trans.", "insert", "update", "delete")
+	t.printf("\n%-40s %9s %9s %9s %9s\n", "table, with row events by kind", "in trans.", "insert", "update", "delete")
 	for i, s := range r.Tables {
 		if i == textTables && len(r.Tables) > textTables+1 {
 			t.printf("... and %d more tables\n", len(r.Tables)-i)
 			break
 		}
-		t.printf("%-40s %9s %19s %8s %8s\n", shorten(Printable(s.Table), 40), Count(s.Transactions), Count(s.InsertEvents), Count(s.UpdateEvents), Count(s.DeleteEvents))
+		t.printf("%-40s %9s %9s %9s %9s\n", shorten(Printable(s.Table), 40), Count(s.Transactions), Count(s.InsertEvents), Count(s.UpdateEvents), Count(s.DeleteEvents))
 	}
 }
 
