@@ -183,28 +183,30 @@ func (t *textRows) Write(r *analysis.Row) error {
 	if r.SequenceNumber != nil {
 		clock = integer(r.LastCommitted) + "/" + integer(r.SequenceNumber)
 	}
-	fmt.Fprintf(t.out, "%10d %9d  %-26s %11s %9s %9s %-11s", r.Start, r.Bytes, when, clock, dash(integer(r.CommitID)), dash(integer(r.ThreadID)), r.Terminator)
+	var line strings.Builder
+	fmt.Fprintf(&line, "%10d %9d  %-26s %11s %9s %9s %-11s", r.Start, r.Bytes, when, clock, dash(integer(r.CommitID)), dash(integer(r.ThreadID)), r.Terminator)
 	for _, part := range []struct {
 		n    int
 		name string
 	}{{r.InsertEvents, "insert"}, {r.UpdateEvents, "update"}, {r.DeleteEvents, "delete"}} {
 		if part.n > 0 {
-			fmt.Fprintf(t.out, " %d %s", part.n, part.name)
+			fmt.Fprintf(&line, " %d %s", part.n, part.name)
 		}
 	}
 	if len(r.Tables) > 0 {
-		fmt.Fprintf(t.out, " %s", Printable(strings.Join(r.Tables, ",")))
+		fmt.Fprintf(&line, " %s", Printable(strings.Join(r.Tables, ",")))
 	}
 	if r.Compressed {
-		t.out.WriteString(" compressed")
+		line.WriteString(" compressed")
 	}
 	if gtid := text(r.GTID); gtid != "" {
-		fmt.Fprintf(t.out, " %s", Printable(gtid))
+		fmt.Fprintf(&line, " %s", Printable(gtid))
 	}
 	if r.SyncGroup != nil {
-		fmt.Fprintf(t.out, " group %d (%s)", *r.SyncGroup, text(r.Basis))
+		fmt.Fprintf(&line, " group %d (%s)", *r.SyncGroup, text(r.Basis))
 	}
-	return t.out.WriteByte('\n')
+	_, err := t.out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	return err
 }
 
 func (t *textRows) Close() error { return t.out.Flush() }
