@@ -97,7 +97,8 @@ type place struct {
 	x       *horizontal
 	top     float64 // of its field
 	ends    bool    // the axis is drawn below it
-	stacked bool    // the legend has a line of its own
+	stacked bool    // the legend has lines of its own
+	legend  [][]Series
 }
 
 // horizontal is an axis and what its labels may be wide.
@@ -148,6 +149,8 @@ func (f *Figure) layout(width float64) *layout {
 			p.stacked = true
 			y += textSize * leading
 		}
+		p.legend = legendLines(p.Series, l.right-margin)
+		y += float64(max(0, len(p.legend)-1)) * textSize * leading
 		p.top = y
 		y += p.Height
 		if p.ends {
@@ -234,9 +237,11 @@ type field struct{ left, bottom, right, top float64 }
 
 func (l *layout) panel(c *canvas, p *place, r field) {
 	head := r.top + 7
-	legend(c, p.Series, r.right, head)
-	if p.stacked {
-		head += textSize * leading
+	for i, line := range slices.Backward(p.legend) {
+		legend(c, line, r.right, head)
+		if i > 0 || p.stacked {
+			head += textSize * leading
+		}
 	}
 	title := p.Y.title()
 	if textWidth(title, textSize, true) > l.width-2*margin {
@@ -513,6 +518,24 @@ func legendWidth(series []Series) float64 {
 		}
 	}
 	return w
+}
+
+// legendLines parts the entries of a legend into lines, as many as they need.
+func legendLines(series []Series, room float64) [][]Series {
+	var lines [][]Series
+	left := 0.0
+	for _, s := range series {
+		if s.Label == "" {
+			continue
+		}
+		w := legendWidth([]Series{s})
+		if len(lines) == 0 || w > left {
+			lines, left = append(lines, nil), room+12 // but for the gap before the first
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], s)
+		left -= w
+	}
+	return lines
 }
 
 // broken breaks a label that is too wide for its bin at its dash, or else

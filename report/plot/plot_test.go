@@ -384,8 +384,13 @@ func TestInvariants(t *testing.T) {
 						t.Errorf("%s: %s: %d labels of %d have room on the horizontal axis", name, f.Name, len(labels), want)
 					}
 					title, legend := margin+textWidth(p.Y.title(), textSize, true), legendWidth(p.Series)
-					if legend > 0 && !p.stacked && title > l.right-legend || legend > l.right && width == usualWidth {
+					if legend > 0 && !p.stacked && title > l.right-legend || len(p.legend) > 1 && width == usualWidth {
 						t.Errorf("%s: %s: the legend of %q has no room", name, f.Name, p.Y.title())
+					}
+					for _, line := range p.legend {
+						if legendWidth(line)-12 > l.right-margin {
+							t.Errorf("%s: %s: an entry of the legend of %q is cut at %v", name, f.Name, p.Y.title(), width)
+						}
 					}
 				}
 			}
