@@ -29,7 +29,8 @@ type pageOptions struct {
 	plotFormat string
 	width      int
 
-	all []string // names of the plots that there are
+	page string   // "report" or "compare", what the files are called
+	all  []string // names of the plots that there are
 }
 
 func (o *pageOptions) addFlags(f *pflag.FlagSet) { o.addFlagsOf(f, "report", plot.Names()) }
@@ -37,7 +38,7 @@ func (o *pageOptions) addFlags(f *pflag.FlagSet) { o.addFlagsOf(f, "report", plo
 // addFlagsOf adds the flags of a page that is called page.html and has these
 // plots.
 func (o *pageOptions) addFlagsOf(f *pflag.FlagSet, page string, plots []string) {
-	o.all = plots
+	o.page, o.all = page, plots
 	f.StringVarP(&o.out, "out", "o", "", "also write "+page+".html (one page with everything, to read or to send), "+page+".json and the plots into this `directory`")
 	f.StringSliceVar(&o.plots, "plots", nil, "the plots of --out, a `list` of "+strings.Join(plots, ", ")+" (default all)")
 	f.StringVar(&o.plotFormat, "plot-format", string(plot.PNG), "write the plots as `png` or svg; those inside "+page+".html are always PNG")
@@ -76,10 +77,14 @@ func (o *pageOptions) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// makeDir makes the directory: before the work, not after it.
+// makeDir makes the directory: before the work, not after it. It is not that of a
+// recorded run, whose report.json would be another's then.
 func (o *pageOptions) makeDir() error {
 	if o.out == "" {
 		return nil
+	}
+	if _, err := os.Stat(filepath.Join(o.out, runFile)); err == nil && o.page+".json" == resultFile {
+		return usageError("--out: %s is a run, whose %s this would replace", o.out, resultFile)
 	}
 	if err := os.MkdirAll(o.out, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -134,7 +139,7 @@ func (o *pageOptions) fill(u *ui, dir string, p page) error {
 		if err := to(&buf); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), buf.Bytes(), 0o666); err != nil {
+		if err := replaceFile(filepath.Join(dir, name), buf.Bytes()); err != nil {
 			return fmt.Errorf("--out: %w", err)
 		}
 		names = append(names, name)

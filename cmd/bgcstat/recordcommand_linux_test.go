@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,5 +85,38 @@ func TestReplaceFile(t *testing.T) {
 	}
 	if b, err := os.ReadFile(path); err != nil || string(b) != "a" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// The page goes into the run's directory, and takes nothing from it where it
+// cannot be written: neither report.json itself nor, with --redact, its names.
+func TestRecordPageFails(t *testing.T) {
+	log, err := filepath.Abs("../../testdata/binlog/mysql-9.7-row/binlog.000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unwritable := range []string{"report.html", "group-size.png"} {
+		var errs bytes.Buffer
+		r := &recorder{
+			u: &ui{stdout: io.Discard, stderr: &errs}, o: &recordOptions{}, binlogs: filepath.Dir(log),
+			run: &analysis.Run{
+				SchemaVersion: analysis.SchemaVersion, Command: []string{"x"},
+				From: analysis.Position{File: "binlog.000001", Position: 4}, To: &analysis.Position{File: "binlog.000001", Position: info.Size()},
+			},
+		}
+		r.o.out, r.o.plots, r.o.redact, r.o.theme, r.o.plotFormat, r.o.width = t.TempDir(), []string{"group-size"}, true, "light", "png", 800
+		if err := os.Mkdir(filepath.Join(r.o.out, unwritable+".part"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.report(t.Context()); err == nil || !strings.Contains(err.Error(), unwritable) {
+			t.Errorf("%s: %v", unwritable, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(r.o.out, resultFile)); err != nil || !bytes.Contains(b, []byte(`"shop.`)) {
+			t.Errorf("%s cannot be written, and %s has not the names of tables (%v)\n%s", unwritable, resultFile, err, &errs)
+		}
 	}
 }

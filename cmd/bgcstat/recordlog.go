@@ -83,11 +83,13 @@ func (r *recorder) report(ctx context.Context) error {
 	r.run.Missing = r.missing
 	// What was printed of it does not decide what is written.
 	w := &tee{mu: &sync.Mutex{}, to: r.u.stderr}
-	if err := showRun(r.u, w, &r.o.pageOptions, r.run, result, r.o.out); err != nil || !r.o.redact {
-		return err
+	err = showRun(r.u, w, &r.o.pageOptions, r.run, result, r.o.out)
+	if r.o.redact {
+		// The page's report.json has short names, and is there also where a plot could
+		// not be written; compare and report read the run's own.
+		err = errors.Join(err, writeResult(r.o.out, result))
 	}
-	// The page's report.json has short names; compare and report read the run's own.
-	return writeResult(r.o.out, result)
+	return err
 }
 
 // showRun prints a run to w, and writes its page and plots into a directory,

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -41,11 +39,6 @@ Exit status:
 			run, result, err := readRunDir(args[0])
 			if err != nil {
 				return err
-			}
-			if o.out != "" {
-				if _, err := os.Stat(filepath.Join(o.out, runFile)); err == nil {
-					return usageError("--out: %s is a run, whose report.json this would replace", o.out)
-				}
 			}
 			if err := o.makeDir(); err != nil {
 				return err
