@@ -88,6 +88,21 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 				rate = ", " + perSecond(*l.TPS)
 			}
 			add("load", by, "%s%s", plural(*l.Transactions, "transaction"), rate)
+		} else if l.Tool == "mysqlslap" { // which counts no transactions
+			var parts []string
+			switch {
+			case l.Queries != nil && *l.Queries == 1:
+				parts = append(parts, "1 query")
+			case l.Queries != nil:
+				parts = append(parts, Count(*l.Queries)+" queries")
+			}
+			if l.Clients != nil {
+				parts = append(parts, "by "+plural(*l.Clients, "client"))
+			}
+			if l.Seconds != nil {
+				parts = append(parts, "in "+Short(*l.Seconds)+", the mean of its iterations")
+			}
+			add("load", by, "%s", strings.Join(parts, " "))
 		}
 		if l.LatencyAvg != nil {
 			more := ""

@@ -62,6 +62,13 @@ func TestRunFacts(t *testing.T) {
 			"ended|exit status 0 after 5.25 s|", server, "load|1,000 transactions|by sysbench",
 			"in the log|1 transaction, sysbench counts 1,000; of the recording something is missing|",
 		}},
+		// It counts queries, and no transactions.
+		{"mysqlslap", func(run *analysis.Run) {
+			run.Load = &loadgen.Summary{Tool: "mysqlslap", Clients: new(int64(4)), Seconds: new(0.079), Queries: new(int64(1000))}
+		}, 1000, []string{"ended|exit status 0 after 5.25 s|", server, "load|1,000 queries by 4 clients in 79.0 ms, the mean of its iterations|by mysqlslap"}},
+		{"mysqlslap without a number of queries", func(run *analysis.Run) {
+			run.Load = &loadgen.Summary{Tool: "mysqlslap", Clients: new(int64(1)), Seconds: new(2.5)}
+		}, 1000, []string{"ended|exit status 0 after 5.25 s|", server, "load|by 1 client in 2.50 s, the mean of its iterations|by mysqlslap"}},
 		// 0 would be no number of transactions.
 		{"no log", func(run *analysis.Run) { run.Load, run.Read = load(1000), "" }, 0, []string{
 			"ended|exit status 0 after 5.25 s|", server, "load|1,000 transactions|by sysbench",
