@@ -135,8 +135,12 @@ func runsTable(c *analysis.Comparison) *table {
 			if r.Name != col.Name {
 				name = names(r.Name)
 			}
+			elapsed := text(nil)
+			if r.Seconds > 0 { // else its end was not seen
+				elapsed = words("%s", report.Duration(r.Seconds))
+			}
 			t.row(append(words("%s ", report.Letter(i)), names(col.Name)...), name, words("%s", r.Start.UTC().Format(time.DateTime)),
-				words("%s", report.ServerOf(r)), words("%s", report.Duration(r.Seconds)), words("%s", ended), names(r.Codes...))
+				words("%s", report.ServerOf(r)), elapsed, words("%s", ended), names(r.Codes...))
 		}
 	}
 	return t

@@ -106,3 +106,14 @@ func TestComparisonHostile(t *testing.T) {
 		}
 	}
 }
+
+// A run whose recording was killed did not take no time.
+func TestUnseenEnd(t *testing.T) {
+	c := comparison(t, "compare")
+	c.Runs[1].Seconds, c.Runs[1].Exit.Status = 0, -1
+	page := writeComparison(t, c, nil, Options{})
+	run := runInWords(&analysis.Run{Command: []string{"/usr/bin/sysbench"}, Exit: analysis.Exit{Status: -1}})
+	if want := "Recorded while sysbench ran, which did not end well."; run != want || strings.Contains(page, ">0.00 s<") || !strings.Contains(page, "end not seen") {
+		t.Errorf("%q, want %q, or the page has a time of 0.00 s: %v", run, want, strings.Contains(page, ">0.00 s<"))
+	}
+}

@@ -29,7 +29,10 @@ func runInWords(run *analysis.Run) string {
 	if len(run.Command) > 0 {
 		command = run.Command[0][strings.LastIndexByte(run.Command[0], '/')+1:]
 	}
-	s := fmt.Sprintf("Recorded while %s ran, for %s", command, report.Duration(run.Seconds))
+	s := fmt.Sprintf("Recorded while %s ran", command)
+	if run.Seconds > 0 { // else its end was not seen
+		s += ", for " + report.Duration(run.Seconds)
+	}
 	if run.Exit.Status != 0 || run.Exit.Signal != "" {
 		s += ", which did not end well"
 	}
