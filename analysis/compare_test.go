@@ -410,6 +410,45 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Two runs at one server at the same time have each other's transactions.
+func TestCompareOverlap(t *testing.T) {
+	at := func(second int, address, uuid string) RunResult {
+		return madeRun("x", func(run *Run, r *Result) {
+			run.Server.Address, run.Settings["server_uuid"] = address, uuid
+			run.Start.Time = run.Start.Add(time.Duration(second) * time.Second)
+			run.End.Time = run.Start.Add(2 * time.Second)
+		})
+	}
+	for _, tt := range []struct {
+		b    RunResult
+		want bool
+	}{
+		{at(0, "u@db1:3306", "1-2"), true}, // a copy
+		{at(1, "/run/s", "1-2"), true},
+		{at(-1, "u@db1:3306", "1-2"), true},
+		{at(2, "u@db1:3306", "1-2"), false},
+		{at(1, "u@db1:3306", "3-4"), false},
+		{at(1, "u@db1:3306", ""), false},
+	} {
+		c := Compare([]RunResult{at(0, "u@db1:3306", "1-2"), tt.b})
+		if got := slices.Contains(codes(c), "compare-overlap"); got != tt.want {
+			t.Errorf("%v at %q: warned %v, want %v", tt.b.Run.Start, tt.b.Run.Server.Address, got, tt.want)
+		}
+	}
+	if c := Compare([]RunResult{at(0, "u@db1:3306", ""), at(1, "u@db1:3306", "")}); !slices.Contains(codes(c), "compare-overlap") {
+		t.Errorf("MariaDB: %v", codes(c))
+	}
+}
+
+// Transactions of unknown sessions may all be of others.
+func TestCompareUnknownSessions(t *testing.T) {
+	c := Compare([]RunResult{madeRun("a", func(run *Run, r *Result) { run.Others.Unknown = 570 }), madeRun("b", nil)})
+	f := figureNamed(t, c, "other_sessions")
+	if got, want := say(f.Values[0]), "0.005 {0.005 0.1} bound"; got != want { // 30 and 600 of 6,000
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // Numbers that no run has are no reason to fail.
 func TestCompareHostile(t *testing.T) {
 	r := madeRun("x", func(run *Run, r *Result) {

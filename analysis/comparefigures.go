@@ -196,7 +196,11 @@ func runFigures(r RunResult, take taker) {
 	}
 	take(OfRun, "bytes", UnitBytes, counted(bytes, Exact))
 	if o := r.Run.Others; o != nil && o.Before != nil && n > 0 {
-		take(OfRun, "other_sessions", UnitShare, point(float64(*o.Before)/n, Exact))
+		share := point(float64(*o.Before)/n, Exact)
+		if o.Unknown > 0 { // of which any may be theirs
+			share = between(share.value, share.low, float64(*o.Before+o.Unknown)/n, Bounded)
+		}
+		take(OfRun, "other_sessions", UnitShare, share)
 	}
 }
 

@@ -20,6 +20,13 @@ func (c *Comparison) warn(runs []RunResult) {
 	for _, r := range runs {
 		warnRun(r, add)
 	}
+	for i, a := range runs {
+		for _, b := range runs[i+1:] {
+			if overlap(a.Run, b.Run) {
+				add("compare-overlap", "%s and %s were recorded at the same time at one server, so that each has the other's transactions and syncs, or one is a copy of the other", a.Dir, b.Dir)
+			}
+		}
+	}
 	var not []string
 	for _, d := range c.Settings {
 		if d.Incomparable {
@@ -32,6 +39,18 @@ func (c *Comparison) warn(runs []RunResult) {
 	c.warnLoads(runs, add)
 	c.warnBases(runs, add)
 	c.warnRepeats(add)
+}
+
+// overlap reports whether two runs were at one server at the same time, as far
+// as their hosts' clocks agree.
+func overlap(a, b *Run) bool {
+	id := func(r *Run) string {
+		if uuid := r.Settings["server_uuid"]; uuid != "" {
+			return uuid
+		}
+		return r.Server.Address + " " + r.Settings["hostname"] // MariaDB has none
+	}
+	return a.Server.Address != "" && id(a) == id(b) && a.Start.Before(b.End.Time) && b.Start.Before(a.End.Time)
 }
 
 type adder func(code, format string, args ...any)
