@@ -128,7 +128,8 @@ type recorder struct {
 
 	sampler *counting // nil for none
 	trace   *traceFile
-	binlogs string // directory of the server's logs on this host, "" where not known
+	binlogs string   // directory of the server's logs on this host, "" where not known
+	first   *os.File // the log in which the run began, open to know it again; nil where it cannot be
 
 	mu      sync.Mutex
 	missing []string
@@ -193,6 +194,11 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		<-first
 	}
 	began := r.position(ctx)
+	if began != nil && r.binlogs != "" {
+		if r.first, err = os.Open(filepath.Join(r.binlogs, began.File)); err == nil {
+			defer r.first.Close()
+		}
+	}
 	started := r.execute(command)
 	r.finish(ctx, began)
 	endSampling()

@@ -197,6 +197,19 @@ func TestRecordFaults(t *testing.T) {
 			t.Errorf("status %d, %d transactions, missing %q", r.status, r.result.Transactions, r.run.Missing)
 		}
 	})
+	// A log that was begun anew has the name of the one before, and none of its positions.
+	t.Run("reset", func(t *testing.T) {
+		s, args := start(t)
+		if _, err := exec.LookPath("mysql"); err != nil {
+			need(t, "needs a client: %v", err)
+		}
+		r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(args, "sh", "-c",
+			"mysql --no-defaults -S "+s.Socket+" -u sb -e 'RESET BINARY LOGS AND GTIDS'; "+strings.Join(sysbenchCommand(s, updates), " "))...)
+		if r.status != statusDamaged || r.result.Transactions != updates ||
+			!slices.ContainsFunc(r.run.Missing, func(m string) bool { return strings.Contains(m, "binlog.000001, in which the run began, was begun anew") }) {
+			t.Errorf("status %d, %d transactions from %+v to %+v, missing %q", r.status, r.result.Transactions, r.run.From, r.run.To, r.run.Missing)
+		}
+	})
 	t.Run("disk full", func(t *testing.T) {
 		s, args := start(t)
 		dir := t.TempDir()

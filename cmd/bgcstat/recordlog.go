@@ -137,10 +137,28 @@ func (r *recorder) logFiles() (*runLog, error) {
 	if first := filepath.Base(files[0]); first != r.run.From.File {
 		r.miss("%s, in which the run began, was purged: what was before %s is missing", r.run.From.File, first)
 		l.filter.StartPosition = 0
+	} else if r.begunAnew(files[0]) {
+		r.miss("%s, in which the run began, was begun anew, as RESET does: what was before is missing, and syncs are in the trace alone", first)
+		l.filter.StartPosition = 0
+		r.trace = nil // it has two logs of the name
 	}
 	o := &inputOptions{}
 	l.read = func(u *ui, add func(*parser.Txn) error) ([]*parser.Log, error) { return o.read(u, inputs, add) }
 	return l, nil
+}
+
+// begunAnew reports whether a log is another than that of its name was when the
+// run began.
+func (r *recorder) begunAnew(path string) bool {
+	if r.first == nil {
+		return false
+	}
+	then, err := r.first.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && !os.SameFile(then, now)
 }
 
 // names are the paths of the logs from where the run began to where it ended,
