@@ -141,9 +141,15 @@ func (col *Column) pool(runs []RunResult) {
 	slices.SortFunc(col.Sizes, func(a, b HistogramBin) int { return cmp.Compare(a.Size, b.Size) })
 }
 
-// wholeLog reports whether all of the run's log was read.
+// wholeLog reports whether all of the run's log was read, and is in its result.
 func wholeLog(r RunResult) bool {
-	return r.Run.To != nil && r.Run.Read != "" && !hasDamage(r.Result)
+	return r.Run.To != nil && r.Run.Read != "" && !hasDamage(r.Result) && !coversPart(r.Result)
+}
+
+// coversPart reports whether transactions that the trace does not cover were left
+// out, as where it ended early.
+func coversPart(r *Result) bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == "trace-covers-part" })
 }
 
 func hasDamage(r *Result) bool {

@@ -440,6 +440,22 @@ func TestCompareOverlap(t *testing.T) {
 	}
 }
 
+// A trace that ended early leaves transactions out, which were committed all the
+// same.
+func TestCompareCoversPart(t *testing.T) {
+	c := Compare([]RunResult{madeRun("a", nil), madeRun("b", func(run *Run, r *Result) {
+		r.Transactions, r.Warnings = 2000, []Warning{{Code: "trace-covers-part", Count: 4000}}
+	})})
+	for name, want := range map[string]string{"transactions": "2000 {2000 -} bound -0.666667 none", "tps": "1000 {1000 -} bound -0.666667 none"} {
+		if got := say(figureNamed(t, c, name).Values[1]); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := codes(c); c.Complete() || got[0] != "compare-incomplete" {
+		t.Errorf("complete %v, warnings %v", c.Complete(), got)
+	}
+}
+
 // Transactions of unknown sessions may all be of others.
 func TestCompareUnknownSessions(t *testing.T) {
 	c := Compare([]RunResult{madeRun("a", func(run *Run, r *Result) { run.Others.Unknown = 570 }), madeRun("b", nil)})

@@ -74,6 +74,9 @@ func warnRun(r RunResult, add adder) {
 	case r.Run.To == nil:
 		add("compare-incomplete", "%s: where the log ended is not known, so that its transactions, bytes and groups may be those of a part", r.Dir)
 	}
+	if coversPart(r.Result) {
+		add("compare-incomplete", "%s: the trace of syncs does not cover all of the run, so that its transactions, bytes and groups are those of a part", r.Dir)
+	}
 	if hasDamage(r.Result) {
 		add("compare-damaged-log", "%s: a log of the run is damaged or was not read to its end, so that its transactions, bytes and groups are those of a part", r.Dir)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,6 +224,9 @@ func TestRecordFaults(t *testing.T) {
 		err := cmd.Run()
 		if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(errs.String(), "no space left") || !strings.Contains(out.String(), "transactions:") {
 			t.Errorf("%v\n%s\n%s", err, &out, &errs)
+		}
+		if !regexp.MustCompile(`of \d+ transactions nothing is reported`).Match(errs.Bytes()) {
+			t.Errorf("what the trace does not cover is not said to be missing:\n%s", &errs)
 		}
 		if run, _, err := readRunDir(filepath.Join(dir, "run")); err != nil || len(run.Missing) == 0 {
 			t.Errorf("%v, or nothing is missing in %+v", err, run)

@@ -61,6 +61,11 @@ func (r *recorder) report(ctx context.Context) error {
 			r.miss("%s was not read to its end", s.File)
 		}
 	}
+	for _, w := range result.Warnings {
+		if w.Code == "trace-covers-part" {
+			r.miss("of %d transactions nothing is reported, since the trace of syncs does not cover them", w.Count)
+		}
+	}
 
 	// 2. Everything that is kept of it.
 	if err := writeResult(r.o.out, result); err != nil {
