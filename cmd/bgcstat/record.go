@@ -389,11 +389,14 @@ func (r *recorder) execute(command []string) (started bool) {
 	}
 	// What is meant for the command ends the command; then the report is written.
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
-		signal.Notify(signals, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as by nohup, or by a script's shell in the background
+			signal.Notify(signals, s)
+		}
 	}
-	defer signal.Stop(signals)
+	// It may come twice, as from a shell and from the kernel when a terminal is
+	// closed, and the second time is no reason to leave the report out.
+	defer time.AfterFunc(alsoCommand, func() { signal.Stop(signals) })
 	r.before = r.counters()
 	start := time.Now()
 	err = cmd.Start()
@@ -450,6 +453,9 @@ func exitOf(cmd *exec.Cmd, err error) analysis.Exit {
 	}
 	return analysis.Exit{Status: state.ExitCode()}
 }
+
+// alsoCommand is for how long after its end a signal is still meant for the command.
+const alsoCommand = 2 * time.Second
 
 // leftRunning is how long to wait for what a command has left running.
 const leftRunning = 5 * time.Second

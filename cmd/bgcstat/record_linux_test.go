@@ -173,6 +173,27 @@ func TestRecordFaults(t *testing.T) {
 			t.Errorf("status %d, %+v, missing %q, %d transactions", r.status, r.run.Exit, r.run.Missing, r.result.Transactions)
 		}
 	})
+	// A terminal that is closed sends it by its shell and by the kernel.
+	t.Run("signals twice", func(t *testing.T) {
+		s, args := start(t)
+		for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+			dir := filepath.Join(t.TempDir(), "run")
+			r := record(t, dir, func(p *os.Process) {
+				for {
+					if kept, err := os.ReadFile(filepath.Join(dir, outputFile)); err == nil && len(kept) > 0 {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				for begin := time.Now(); time.Since(begin) < 200*time.Millisecond && p.Signal(sig) == nil; {
+					time.Sleep(time.Millisecond)
+				}
+			}, append(slices.Clone(args), "sh", "-c", strings.Join(sysbenchCommand(s, updates), " ")+" > /dev/null; echo on; exec sleep 60")...)
+			if r.run.Exit.Status != 128+int(sig) || r.status != 128+int(sig) || len(r.run.Missing) > 0 || r.result.Transactions != updates {
+				t.Errorf("%v: status %d, %+v, missing %q, %d transactions", sig, r.status, r.run.Exit, r.run.Missing, r.result.Transactions)
+			}
+		}
+	})
 	t.Run("server dies", func(t *testing.T) {
 		s, args := start(t)
 		r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(args, "sh", "-c",
@@ -207,7 +228,9 @@ func TestRecordFaults(t *testing.T) {
 		r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(args, "sh", "-c",
 			"mysql --no-defaults -S "+s.Socket+" -u sb -e 'RESET BINARY LOGS AND GTIDS'; "+strings.Join(sysbenchCommand(s, updates), " "))...)
 		if r.status != statusDamaged || r.result.Transactions != updates ||
-			!slices.ContainsFunc(r.run.Missing, func(m string) bool { return strings.Contains(m, "binlog.000001, in which the run began, was begun anew") }) {
+			!slices.ContainsFunc(r.run.Missing, func(m string) bool {
+				return strings.Contains(m, "binlog.000001, in which the run began, was begun anew")
+			}) {
 			t.Errorf("status %d, %d transactions from %+v to %+v, missing %q", r.status, r.result.Transactions, r.run.From, r.run.To, r.run.Missing)
 		}
 	})
