@@ -134,6 +134,11 @@ func TestMalformed(t *testing.T) {
 			"sysbench 1.0.20 (x)\nNumber of threads: -1\nGeneral statistics:\n  total time: NaNs\nLatency (ms):\n  95th percentile: inf\n  101th percentile: 3\n  99th percentile: 2.5\n  95th percentile: 1.5\n",
 			`{"tool":"sysbench","version":"1.0.20","latency_percentile_ms":2.5,"latency_percentile_rank":99}`,
 		},
+		// No event took 0 ms.
+		{
+			"sysbench 1.0.20 (x)\nGeneral statistics:\n    total time:                          0.0002s\n    total number of events:              0\n\nLatency (ms):\n         min: 0.00\n         avg: 0.00\n         max: 0.00\n         95th percentile: 0.00\n",
+			`{"tool":"sysbench","version":"1.0.20","seconds":0.0002}`,
+		},
 		// Checkpoints whose sum is beyond a count.
 		{
 			"sysbench 1.0.20 (x)\n[ 1s ] Checkpoint report:\n" + statements + "    queries: 9223372036854775807\n    transactions: 1\n" + statements + "    queries: 1\n    transactions: 1\n",

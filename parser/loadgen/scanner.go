@@ -25,6 +25,7 @@ type Scanner struct {
 type run struct {
 	Summary
 	found bool // it has figures
+	idle  bool // it had no events, and so no latencies, for which sysbench has 0
 	// partial: sysbench's --report-checkpoints gives several reports, of which each
 	// counts from the one before. Those are added up in before.
 	partial bool
@@ -109,11 +110,16 @@ func (s *Scanner) take(line string) {
 	case statements:
 		s.statements(key, fields)
 	case general:
-		if key == "total time" || key == "time elapsed" {
+		switch key {
+		case "total time", "time elapsed":
 			s.number(&s.run.Seconds, strings.TrimSuffix(fields[0], "s"))
+		case "total number of events":
+			s.run.idle = fields[0] == "0"
 		}
 	case latency:
-		s.latency(key, fields[0])
+		if !s.run.idle {
+			s.latency(key, fields[0])
+		}
 	case slap:
 		s.slap(key, fields[0])
 	}
