@@ -130,7 +130,13 @@ func readRuns(dirs []string) ([]analysis.RunResult, error) {
 			e := &exitError{status: statusNothing, err: err}
 			return nil, e.hint("bgcstat record --out RUN -- COMMAND writes a run directory")
 		}
-		runs[i] = analysis.RunResult{Dir: filepath.Clean(dir), Run: run, Result: result}
+		dir = filepath.Clean(dir)
+		if base := filepath.Base(dir); base == "." || base == ".." { // which are no names
+			if dir, err = filepath.Abs(dir); err != nil {
+				return nil, err
+			}
+		}
+		runs[i] = analysis.RunResult{Dir: dir, Run: run, Result: result}
 	}
 	return runs, nil
 }
