@@ -411,8 +411,8 @@ func (r *recorder) execute(command []string) (started bool) {
 		for {
 			select {
 			case s := <-signals:
-				if s == os.Interrupt && inForeground() {
-					continue // the command has it from the terminal, too
+				if s == os.Interrupt && hasCtrlC(cmd.Process.Pid) {
+					continue
 				}
 				_ = cmd.Process.Signal(s) // it may have ended
 			case <-done:

@@ -179,7 +179,7 @@ func TestRecordFaults(t *testing.T) {
 		for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 			dir := filepath.Join(t.TempDir(), "run")
 			r := record(t, dir, func(p *os.Process) {
-				for {
+				for p.Signal(syscall.Signal(0)) == nil { // as long as it is there
 					if kept, err := os.ReadFile(filepath.Join(dir, outputFile)); err == nil && len(kept) > 0 {
 						break
 					}
@@ -191,6 +191,44 @@ func TestRecordFaults(t *testing.T) {
 			}, append(slices.Clone(args), "sh", "-c", strings.Join(sysbenchCommand(s, updates), " ")+" > /dev/null; echo on; exec sleep 60")...)
 			if r.run.Exit.Status != 128+int(sig) || r.status != 128+int(sig) || len(r.run.Missing) > 0 || r.result.Transactions != updates {
 				t.Errorf("%v: status %d, %+v, missing %q, %d transactions", sig, r.status, r.run.Exit, r.run.Missing, r.result.Transactions)
+			}
+		}
+	})
+	// timeout leaves the process group that Ctrl-C goes to.
+	t.Run("terminal", func(t *testing.T) {
+		_, args := start(t)
+		for _, command := range [][]string{{"timeout", "60"}, {"nice"}} {
+			ptmx, tty := terminal(t)
+			defer tty.Close()
+			dir := filepath.Join(t.TempDir(), "run")
+			cmd := child(slices.Concat([]string{"record", "--no-defaults", "--plots", "timeline", "--out", dir}, args, command, []string{"sh", "-c", "echo on; exec sleep 60"})...)
+			var errs bytes.Buffer
+			cmd.Stdin, cmd.Stderr = tty, &errs
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				_ = cmd.Wait()
+				close(ended)
+			}()
+			for typed := false; !typed; {
+				select {
+				case <-ended:
+					t.Fatalf("ended too early:\n%s", &errs)
+				case <-time.After(10 * time.Millisecond):
+				}
+				if kept, err := os.ReadFile(filepath.Join(dir, outputFile)); err == nil && len(kept) > 0 {
+					if _, err := ptmx.WriteString("\x03"); err != nil {
+						t.Fatal(err)
+					}
+					typed = true
+				}
+			}
+			<-ended
+			if run, _, err := readRunDir(dir); err != nil || run.Exit.Signal != "interrupt" || len(run.Missing) > 0 {
+				t.Errorf("%q: %v, %+v\n%s", command, err, run, &errs)
 			}
 		}
 	})
@@ -248,7 +286,7 @@ func TestRecordFaults(t *testing.T) {
 		if cmd.ProcessState.ExitCode() != statusDamaged || !strings.Contains(errs.String(), "no space left") || !strings.Contains(out.String(), "transactions:") {
 			t.Errorf("%v\n%s\n%s", err, &out, &errs)
 		}
-		if !regexp.MustCompile(`of \d+ transactions nothing is reported`).Match(errs.Bytes()) {
+		if strings.Contains(errs.String(), "trace of syncs ends early") && !regexp.MustCompile(`of \d+ transactions nothing is reported`).Match(errs.Bytes()) {
 			t.Errorf("what the trace does not cover is not said to be missing:\n%s", &errs)
 		}
 		if run, _, err := readRunDir(filepath.Join(dir, "run")); err != nil || len(run.Missing) == 0 {

@@ -2,6 +2,6 @@
 
 package main
 
-// inForeground reports whether this process is in the foreground of its
-// terminal; elsewhere than on Unix that is not known.
-func inForeground() bool { return false }
+// hasCtrlC reports whether a process has Ctrl-C from the terminal by itself;
+// elsewhere than on Unix that is not known.
+func hasCtrlC(int) bool { return false }

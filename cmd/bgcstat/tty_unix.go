@@ -8,14 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground reports whether this process is in the foreground of its
-// terminal, whose Ctrl-C then goes to all of the process group by itself.
-func inForeground() bool {
+// hasCtrlC reports whether a process has Ctrl-C from the terminal by itself: it
+// and this one are of the process group in the foreground. Programs such as
+// timeout make a group of their own.
+func hasCtrlC(pid int) bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
 	defer tty.Close()
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
+	if err != nil || group != unix.Getpgrp() {
+		return false
+	}
+	its, err := unix.Getpgid(pid)
+	return err == nil && its == group
 }
