@@ -187,6 +187,7 @@ func TestCompareLoads(t *testing.T) {
 		{[]string{"load", "8", "run"}, []string{"load", "16", "run"}, false},
 		{[]string{"load", "--threads=8"}, []string{"load", "--threads=16"}, false},
 		{[]string{"load", "run"}, []string{"load", "run", "more"}, false},
+		{[]string{"load", "a.lua"}, []string{"/usr/bin/load", "/share/a.lua"}, false},
 	} {
 		c := Compare([]RunResult{madeRun("a", func(run *Run, r *Result) { run.Command = tt.a }), madeRun("b", func(run *Run, r *Result) { run.Command = tt.b })})
 		if got := slices.Contains(codes(c), "compare-load"); got != tt.want {
@@ -385,6 +386,7 @@ func TestCompareWarnings(t *testing.T) {
 		"compare-setting-changed": func(run *Run, r *Result) { run.Changed = map[string]string{"sync_binlog": "0"} },
 		"compare-other-sessions":  func(run *Run, r *Result) { *run.Others.Before = 100 },
 		"compare-load":            func(run *Run, r *Result) { run.Command[0] = "mysqlslap" },
+		"compare-time":            func(run *Run, r *Result) { run.Command = append(run.Command, "--time=60") },
 		"compare-sync-sources":    func(run *Run, r *Result) { r.IO.Source = "status" },
 		"compare-bases":           func(run *Run, r *Result) { r.Groups.Sync.Basis = Estimated },
 		"compare-repeats-differ":  func(run *Run, r *Result) { run.Settings["gtid_mode"] = "ON" },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"path"
 	"slices"
 	"strings"
 )
@@ -148,6 +149,9 @@ func (c *Comparison) warnLoads(runs []RunResult, add adder) {
 		if ofLoad(d) && !slices.Contains(d.Values, nil) {
 			add("compare-load", "the runs are not of the same load: %s is %s", d.Name, c.inWords(d))
 		}
+		if d.Name == "--time" || d.Name == "--max-time" { // sysbench's, of now and of 0.5
+			add("compare-time", "the runs were not told to take the same time: %s is %s; their rates, means and shares can be compared, their totals cannot", d.Name, c.inWords(d))
+		}
 	}
 	sources := map[string]bool{}
 	for _, r := range runs {
@@ -163,6 +167,15 @@ func (c *Comparison) warnLoads(runs []RunResult, add adder) {
 // ofLoad reports whether runs with other values of d are of another load: the
 // programs, and words such as the name of a script, where not only numbers are others.
 func ofLoad(d Difference) bool {
+	names := map[string]bool{} // of programs and files, wherever they are
+	for _, v := range d.Values {
+		if v != nil {
+			names[path.Base(*v)] = true
+		}
+	}
+	if len(names) == 1 {
+		return false
+	}
 	if !strings.HasPrefix(d.Name, wordArgument) {
 		return d.Name == diffTool || d.Name == diffCommand
 	}
