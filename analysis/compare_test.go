@@ -448,7 +448,11 @@ func TestCompareCoversPart(t *testing.T) {
 	c := Compare([]RunResult{madeRun("a", nil), madeRun("b", func(run *Run, r *Result) {
 		r.Transactions, r.Warnings = 2000, []Warning{{Code: "trace-covers-part", Count: 4000}}
 	})})
-	for name, want := range map[string]string{"transactions": "2000 {2000 -} bound -0.666667 none", "tps": "1000 {1000 -} bound -0.666667 none"} {
+	for name, want := range map[string]string{
+		"transactions": "2000 {2000 -} bound -0.666667 none", "tps": "1000 {1000 -} bound -0.666667 none",
+		"sync_groups": "2000 {2000 -} bound 0 none", "flush_groups": "2500 {2400 -} bound 0 none", "fsyncs_saved": "4000 {4000 -} bound 0 none",
+		"group_size_max": "8 exact 0 none",
+	} {
 		if got := say(figureNamed(t, c, name).Values[1]); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

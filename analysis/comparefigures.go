@@ -219,6 +219,13 @@ func loadFigures(r RunResult, take taker) {
 }
 
 func groupFigures(r RunResult, take taker) {
+	all := wholeLog(r)
+	number := func(v *float64, low, high float64, b Basis) *amount {
+		if !all { // there are more in what was not read
+			return between(v, low, math.Inf(1), Bounded)
+		}
+		return between(v, low, high, b)
+	}
 	groups := func(name string, g *GroupStats) {
 		if g == nil {
 			return
@@ -227,7 +234,7 @@ func groupFigures(r RunResult, take taker) {
 		if g.Count != nil {
 			n = new(float64(*g.Count))
 		}
-		take(OfGroups, name, UnitNumber, between(n, float64(g.Low), float64(g.High), g.Basis))
+		take(OfGroups, name, UnitNumber, number(n, float64(g.Low), float64(g.High), g.Basis))
 	}
 	sync := r.Result.Groups.Sync
 	groups("sync_groups", sync)
@@ -247,7 +254,7 @@ func groupFigures(r RunResult, take taker) {
 			saved = new(float64(*n))
 		}
 		least, most := float64(s.Binlog.SavedByGroupingMin), float64(s.Binlog.SavedByGroupingMax)
-		take(OfGroups, "fsyncs_saved", UnitNumber, between(saved, least, most, s.Binlog.Basis))
+		take(OfGroups, "fsyncs_saved", UnitNumber, number(saved, least, most, s.Binlog.Basis))
 		if alone := float64(s.Binlog.Alone); alone > 0 {
 			take(OfGroups, "fsyncs_saved_share", UnitShare, between(s.Binlog.Share, least/alone, most/alone, s.Binlog.Basis))
 		}
