@@ -462,6 +462,14 @@ func TestCompareCoversPart(t *testing.T) {
 	}
 }
 
+// A server's own counters are of the binlog and the redo log, and not of data files.
+func TestCompareAllSyncs(t *testing.T) {
+	c := Compare([]RunResult{madeRun("a", nil), madeRun("b", func(run *Run, r *Result) { r.IO.Source = "status" })})
+	if f := figureNamed(t, c, "all_syncs"); f.Values[0] == nil || f.Values[1] != nil {
+		t.Errorf("all syncs are %s by bpf, %s by status", say(f.Values[0]), say(f.Values[1]))
+	}
+}
+
 // Transactions of unknown sessions may all be of others.
 func TestCompareUnknownSessions(t *testing.T) {
 	c := Compare([]RunResult{madeRun("a", func(run *Run, r *Result) { run.Others.Unknown = 570 }), madeRun("b", nil)})

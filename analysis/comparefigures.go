@@ -312,7 +312,7 @@ func syncFigures(r RunResult, take taker) {
 			take(OfSyncs, class+"_syncs", UnitNumber, counted(float64(s.Count), syncBasis(s, io.Lost)))
 		}
 	}
-	if len(io.Syncs) > 0 {
+	if len(io.Syncs) > 0 && io.Source != "status" { // servers do not count those of all files
 		take(OfSyncs, "all_syncs", UnitNumber, counted(all, basis))
 	}
 	take(OfSyncs, "transactions_per_binlog_sync", UnitPerSync, optional(io.TransactionsPerBinlogSync, Measured))
