@@ -39,6 +39,7 @@ type recordOptions struct {
 
 func (o *recordOptions) addFlags(f *pflag.FlagSet) {
 	f.SortFlags = false
+	f.SetInterspersed(false) // where -- was forgotten the command's options are none of ours
 	o.pageOptions.addFlags(f)
 	f.Lookup("out").Usage = "the run's `directory`, which must be new or empty"
 	f.StringVar(&o.label, "label", "", "a `name` for the run: runs that share one are repeats to compare")
@@ -86,6 +87,9 @@ Exit status: that of COMMAND (128 and more where a signal ended it), or else
   bgcstat compare run1 run2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dash := cmd.ArgsLenAtDash()
+			if dash < 0 {
+				dash = slices.Index(args, "--") // behind the first word nothing is an option
+			}
 			switch {
 			case dash < 0 && len(args) > 0: // which may be a password, so they are not printed
 				return usageError("record takes the command behind --, arguments given without it: %d", len(args)).hint("as in bgcstat record --out RUN -- sysbench ...")
