@@ -387,6 +387,7 @@ func TestCompareWarnings(t *testing.T) {
 		"compare-other-sessions":  func(run *Run, r *Result) { *run.Others.Before = 100 },
 		"compare-load":            func(run *Run, r *Result) { run.Command[0] = "mysqlslap" },
 		"compare-time":            func(run *Run, r *Result) { run.Command = append(run.Command, "--time=60") },
+		"compare-load-window":     func(run *Run, r *Result) { run.Load.Seconds, run.Seconds = new(1.9), 3.5 },
 		"compare-sync-sources":    func(run *Run, r *Result) { r.IO.Source = "status" },
 		"compare-bases":           func(run *Run, r *Result) { r.Groups.Sync.Basis = Estimated },
 		"compare-repeats-differ":  func(run *Run, r *Result) { run.Settings["gtid_mode"] = "ON" },

@@ -90,6 +90,10 @@ func warnRun(r RunResult, add adder) {
 	for _, name := range slices.Sorted(maps.Keys(r.Run.Changed)) {
 		add("compare-setting-changed", "%s: %s was %s when the run began and %s when it ended", r.Dir, name, r.Run.Settings[name], r.Run.Changed[name])
 	}
+	// sysbench that is prepared in the same command, or other work beside it.
+	if l := r.Run.Load; l != nil && l.Tool == "sysbench" && l.Seconds != nil && *l.Seconds < 0.9*r.Run.Seconds && *l.Seconds < r.Run.Seconds-1 {
+		add("compare-load-window", "%s: the command took %.1f s, of which sysbench measured %.1f s: transactions, groups and syncs are those of all the time", r.Dir, r.Run.Seconds, *l.Seconds)
+	}
 	o, n := r.Run.Others, r.Result.Transactions
 	if o == nil || n <= 0 {
 		return

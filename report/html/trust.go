@@ -248,7 +248,7 @@ var order = map[weight][]string{
 		"thread-ids-contradict", "group-replication", "syncs-cover-groups", "trace-loose-intervals", "trace-by-clock",
 		"sizes-unknown", "sizes-fitted", "few-transactions", "long-pauses", "header-times", "trace-clock-stepped",
 		"sync-binlog-unknown", "sync-binlog-many",
-		"compare-bases", "compare-sync-sources", "compare-time", "compare-other-sessions", "compare-missing", "compare-single-runs", "compare-few-repeats",
+		"compare-bases", "compare-sync-sources", "compare-time", "compare-load-window", "compare-other-sessions", "compare-missing", "compare-single-runs", "compare-few-repeats",
 	},
 	note: {
 		"no-transactions",
