@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -174,6 +175,8 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		return err
 	}
 	defer r.sampler.close()
+	_, err = os.Lstat(o.out)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := makeRunDir(o.out); err != nil {
 		return err
 	}
@@ -211,7 +214,7 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		r.trace.close()
 	}
 	if !started {
-		removeRun(o.out) // which has nothing in it
+		removeRun(o.out, made) // which has nothing in it
 		return fmt.Errorf("%s: %s", command[0], r.run.Exit.Error)
 	}
 

@@ -159,6 +159,19 @@ func TestRecordFaults(t *testing.T) {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", dir, err)
 		}
+		// Nor where that is seen late, but for a directory that was there.
+		broken, there := filepath.Join(t.TempDir(), "broken"), t.TempDir()
+		if err := os.WriteFile(broken, []byte("\x7fELF"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{dir, there} {
+			if status := runBgcstat(&out, &errs, "record", "--no-defaults", "-S", s.Socket, "-u", "root", "--out", dir, "--", broken); status != statusNothing {
+				t.Errorf("status %d: %s", status, &errs)
+			}
+			if files, err := os.ReadDir(dir); len(files) > 0 || (err == nil) != (dir == there) {
+				t.Errorf("%s has %v, %v", dir, files, err)
+			}
+		}
 	})
 	t.Run("interrupt", func(t *testing.T) {
 		s, args := start(t)

@@ -89,12 +89,15 @@ func replaceFile(path string, b []byte) error {
 	return err
 }
 
-// removeRun removes a run that has not begun, and nothing of others.
-func removeRun(dir string) {
+// removeRun removes a run that has not begun, and nothing of others: its directory
+// only where it was made for the run.
+func removeRun(dir string, made bool) {
 	for _, name := range []string{runFile, resultFile, traceName, outputFile} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
-	_ = os.Remove(dir)
+	if made {
+		_ = os.Remove(dir)
+	}
 }
 
 // readRunDir reads what record left.
