@@ -238,7 +238,7 @@ var order = map[weight][]string{
 		// The log is not as a server wrote it.
 		"clock-impossible", "clock-restarts", "equal-commit-times", "clock-gaps",
 		// What was counted is not all, or not under these settings.
-		"trace-lost-events", "trace-gaps", "trace-restarts", "trace-setting-changed", "sync-binlog-differs", "syncs-unlike-commit-ids",
+		"trace-lost-events", "trace-gaps", "trace-restarts", "trace-setting-changed", "settings-changed", "sync-binlog-differs", "syncs-unlike-commit-ids",
 		// Runs that are not whole, or not of the same.
 		"compare-command-failed", "compare-incomplete", "compare-damaged-log", "compare-overlap", "compare-settings", "compare-load",
 		"compare-repeats-differ", "compare-setting-changed",
