@@ -148,16 +148,17 @@ func (a *Analyzer) Result(logs []*parser.Log) *Result {
 		Warnings:            []Warning{},
 	}
 	main := mainLog(logs)
-	a.settings.vary(a.varied)
-	a.given.vary(a.varied)
 	if main != nil {
 		r.DependencyTracking = modeOf(logs)
 		r.DependencyTracking.Stretches = a.tracker.result()
 	} else {
 		r.DependencyTracking = DependencyTracking{ServerMode: ModeUnknown, From: "unknown"}
 	}
+	a.settings.vary(a.varied)
+	a.given.vary(a.varied)
 	if a.trace != nil {
 		a.trace.finish(logs)
+		a.settings.vary(slices.Sorted(maps.Keys(a.trace.usage.changed)))
 		if main != nil {
 			a.contradicted = a.contradiction(main)
 		}

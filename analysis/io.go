@@ -303,7 +303,7 @@ func (a *Analyzer) warnTrace(r *Result, contradiction string, add func(string, i
 	add("trace-restarts", u.restarts, start, "the server was restarted while it was traced")
 	add("trace-clock-stepped", u.steps, start, "the wall clock of the host was set while the trace was taken: times of syncs are off after that; they are joined by position, which it does not touch")
 	for _, name := range slices.Sorted(maps.Keys(u.changed)) {
-		add("trace-setting-changed", 1, start, "%s was set to %s while the trace was taken; figures go by what it was before", name, u.changed[name])
+		add("trace-setting-changed", 1, start, "%s was set to %s while the trace was taken: what follows from its value is not shown, and estimates go by what it was before", name, u.changed[name])
 	}
 	if contradiction != "" {
 		return

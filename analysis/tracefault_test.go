@@ -229,6 +229,31 @@ func TestTraceRefutesDefault(t *testing.T) {
 	}
 }
 
+// A setting that changed meanwhile tells nothing of all transactions, whoever
+// saw it change.
+func TestSettingsChanged(t *testing.T) {
+	s := set(t, "ws-24")
+	check := func(r *analysis.Result, code, message string) {
+		t.Helper()
+		if g := r.Groups.Sync; g == nil || g.Basis != analysis.Estimated || r.Saved != nil {
+			t.Errorf("the groups are %+v, saved %+v", g, r.Saved)
+		}
+		if got := warned(r, code); !strings.HasPrefix(got, message) || len(r.Warnings) > 4 {
+			t.Errorf("the warning is %q, want %q, of %+v", got, message, r.Warnings)
+		}
+	}
+	trace := edited(t, s.events(t), func(_ *iosample.Header, v []*iosample.Interval) []*iosample.Interval {
+		v[len(v)-1].Sample.Settings = iosample.Settings{"sync_binlog": "100"}
+		return v
+	})
+	check(join(t, s.log, trace, analysis.Filter{}, func(*analysis.Row) {}), "trace-setting-changed", "sync_binlog was set to 100 ")
+
+	a := analysis.New(analysis.Filter{}, analysis.Settings{}.With(map[string]string{"sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"}))
+	logs := read(t, s.log, func(txn *parser.Txn) { a.Add(txn) })
+	a.Vary("binlog_row_image", "sync_binlog")
+	check(a.Result(logs), "settings-changed", "sync_binlog changed while ")
+}
+
 // An encrypted binlog is longer than its positions.
 func TestTraceOfEncrypted(t *testing.T) {
 	s := set(t, "ws-24")

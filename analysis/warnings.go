@@ -70,7 +70,10 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	} else if n := r.Clock.TransactionsWithout; n > 0 && main.Flavor == parser.MySQL {
 		add("no-clock", n, start, "transactions without a logical clock")
 	}
-	if names := a.settings.varied; len(names) > 0 {
+	names := slices.DeleteFunc(slices.Clone(a.settings.varied), func(name string) bool {
+		return a.trace != nil && a.trace.usage.changed[name] != "" // which has its own
+	})
+	if len(names) > 0 {
 		add("settings-changed", int64(len(names)), start, "%s changed while the transactions were written: what follows from a value, as fsyncs saved do from that of sync_binlog, is not shown, and estimates go by those of the beginning", strings.Join(names, ", "))
 	}
 	a.warnLegacy(r, add)
