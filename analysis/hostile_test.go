@@ -62,6 +62,16 @@ func checkResult(t *testing.T, txns []*parser.Txn, f analysis.Filter, s analysis
 	if r.Groups.Flush != nil && *r.Groups.Flush.Count < *r.Groups.Sync.Count {
 		t.Errorf("%d flush groups, %d sync groups", *r.Groups.Flush.Count, *r.Groups.Sync.Count)
 	}
+	if g := r.Groups.LastCommitted; g != nil && g.Distinct != nil {
+		values, members := int64(0), int64(0)
+		for _, bin := range g.Histogram {
+			values += bin.Groups
+			members += bin.Groups * bin.Size
+		}
+		if values != *g.Distinct || members != r.Clock.TransactionsWith {
+			t.Errorf("last_committed: %d values of %d transactions, want %d of %d", values, members, *g.Distinct, r.Clock.TransactionsWith)
+		}
+	}
 	checkProven(t, txns, rows)
 	if r.Rates != nil {
 		n := int64(0)

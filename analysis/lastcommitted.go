@@ -4,7 +4,7 @@ import "bgcstat/parser"
 
 // lastCommitted counts what the popular recipe calls groups: the transactions
 // of one file, and of one stretch of rising sequence numbers in it, that share
-// last_committed. Any earlier value may come back at any time, so the counts
+// last_committed. Only those that are reported count. Any earlier value may come back at any time, so the counts
 // of a whole stretch are kept, a byte each; they are added up at its end.
 type lastCommitted struct {
 	log     *parser.Log
@@ -41,8 +41,7 @@ const (
 	// lcMaxPages bounds the memory to 32 MiB: 33 million values in one file,
 	// which a real clock reaches in a log of several GiB.
 	lcMaxPages = 8192
-	lcChosen   = 0x80 // a transaction with this value is reported
-	lcMax      = 0x7f
+	lcMax      = 0xff
 )
 
 type lcPage [lcPageSize]uint8
@@ -70,7 +69,9 @@ func (c *lastCommitted) add(t *parser.Txn, chosen bool) {
 		c.runChosen = true
 		c.runs++
 	}
-	c.count(t.LastCommitted, chosen)
+	if chosen {
+		c.count(t.LastCommitted)
+	}
 }
 
 func (c *lastCommitted) endRun() {
@@ -83,7 +84,7 @@ func (c *lastCommitted) endRun() {
 	c.inRun, c.runChosen = false, false
 }
 
-func (c *lastCommitted) count(value int64, chosen bool) {
+func (c *lastCommitted) count(value int64) {
 	if c.given {
 		return
 	}
@@ -96,16 +97,13 @@ func (c *lastCommitted) count(value int64, chosen bool) {
 		c.pageNo = no
 	}
 	cell := &c.page[at]
-	if *cell&lcMax == lcMax {
+	if *cell == lcMax {
 		if c.over == nil {
 			c.over = make(map[int64]int64)
 		}
 		c.over[value]++
 	} else {
 		*cell++
-	}
-	if chosen {
-		*cell |= lcChosen
 	}
 }
 
@@ -132,11 +130,11 @@ func (c *lastCommitted) close() {
 	c.endRun()
 	for no, page := range c.pages {
 		for at, cell := range page {
-			if cell&lcChosen == 0 {
+			if cell == 0 {
 				continue
 			}
 			c.distinct++
-			size := int64(cell & lcMax)
+			size := int64(cell)
 			if size == lcMax {
 				size += c.over[no<<12|int64(at)]
 			}

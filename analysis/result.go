@@ -195,7 +195,7 @@ type LastCommittedGroups struct {
 	Runs      int64          `json:"runs"` // of consecutive equal values
 	Basis     Basis          `json:"basis"`
 	Method    Method         `json:"method"`
-	Size      *GroupSize     `json:"size,omitempty"`
+	Size      *GroupSize     `json:"size,omitempty"` // of reported transactions only, as the recipe has them
 	Histogram []HistogramBin `json:"histogram,omitempty"`
 }
 

@@ -31,7 +31,7 @@ var figureNames = map[string]string{
 	"binlog_syncs":                 "binlog syncs",
 	"redo_syncs":                   "redo syncs",
 	"all_syncs":                    "all syncs",
-	"transactions_per_binlog_sync": "per binlog sync",
+	"transactions_per_binlog_sync": "per durable sync",
 	"binlog_sync_latency_p50":      "sync latency, p50",
 	"binlog_sync_latency_p99":      "sync latency, p99",
 	"device_flushes":               "device flushes",

@@ -32,14 +32,18 @@ func (t *textReport) syncs(io *analysis.IO) {
 	case ok:
 		value := Count(b.Count)
 		if n := io.BinlogSyncsDurable; n != nil {
-			value += fmt.Sprintf(" (%s made transactions durable)", Count(*n))
+			value += fmt.Sprintf(" (%s durable-making)", Count(*n))
 		}
-		t.row("binlog syncs", value, Exactness(b.Exactness)+", by "+source)
+		t.row("binlog syncs", value, CountBasis(b.Exactness)+", by "+source)
 	case len(io.Syncs) == 0:
 		t.row("binlog syncs", "not counted", source+" counts no syncs")
 	}
 	if n := io.TransactionsPerBinlogSync; n != nil && Finite(*n) {
-		t.row("per binlog sync", fmt.Sprintf("%.2f transactions", *n), "measured")
+		value := fmt.Sprintf("%.2f transactions", *n)
+		if made := io.BinlogSyncsDurable; made != nil && *made != io.Syncs["binlog"].Count {
+			value += fmt.Sprintf(" (of %s syncs)", Count(*made))
+		}
+		t.row("per binlog sync", value, "measured")
 	}
 	if n := io.DurableByNoneYet; n != nil && *n > 0 {
 		t.row("not durable yet", Count(*n)+" transactions, when the trace ended", "measured")
@@ -87,7 +91,7 @@ func (t *textReport) otherSyncs(io *analysis.IO) {
 	}
 	basis := ""
 	if len(kinds) == 1 {
-		basis = Exactness(io.Syncs[names[0]].Exactness)
+		basis = CountBasis(io.Syncs[names[0]].Exactness)
 	}
 	var parts []string
 	for i, c := range names {
@@ -97,7 +101,7 @@ func (t *textReport) otherSyncs(io *analysis.IO) {
 		}
 		part := shorten(Printable(c), 16) + " " + Count(io.Syncs[c].Count)
 		if basis == "" {
-			part += " (" + Exactness(io.Syncs[c].Exactness) + ")"
+			part += " (" + CountBasis(io.Syncs[c].Exactness) + ")"
 		}
 		parts = append(parts, part)
 	}
@@ -255,6 +259,15 @@ func Exactness(e string) string {
 	default:
 		return shorten(Printable(e), 16)
 	}
+}
+
+// CountBasis is what a number of syncs rests on, by the exactness of its source:
+// one that counts each exactly has measured it.
+func CountBasis(e string) string {
+	if e == "exact" {
+		return "measured"
+	}
+	return Exactness(e)
 }
 
 // Finite reports whether v is a number that can be written.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ const (
 	textSources   = 3
 	textStretches = 3
 	barWidth      = 30
-	maxBars       = 10
+	maxBars       = 16 // of one size each; else so many, and ranges
+	singleBars    = 10
 )
 
 // Text writes a summary of r that fits a terminal of 80 columns: the answer
@@ -61,7 +63,8 @@ func (t *textReport) sources(r *analysis.Result) {
 			if s.Flavor == "mariadb" {
 				name = "MariaDB"
 			}
-			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, shorten(Printable(s.ServerVersion), 24), s.ServerID)
+			version, _, _ := strings.Cut(Printable(s.ServerVersion), "-MariaDB") // and what follows of its packaging
+			server = fmt.Sprintf("%s of %s %s, server_id %d", s.Kind, name, shorten(version, 24), s.ServerID)
 		}
 		state := ""
 		switch {
@@ -75,6 +78,43 @@ func (t *textReport) sources(r *analysis.Result) {
 	if win := r.Window; win != nil {
 		t.printf("%s\n", WindowInWords(win))
 	}
+	var given []string
+	for _, g := range GivenFilters(r.Filters) {
+		given = append(given, g.Name+" "+Printable(strings.Join(g.Values, ", ")))
+	}
+	if len(given) > 0 {
+		t.printf("%s\n", Wrap("only "+strings.Join(given, "; "), 80, "  "))
+	}
+}
+
+// GivenFilter is a filter that the user has given, and its values.
+type GivenFilter struct {
+	Name   string
+	Values []string
+}
+
+// GivenFilters lists those of a result; nil has none.
+func GivenFilters(f *analysis.Filters) []GivenFilter {
+	if f == nil {
+		return nil
+	}
+	position := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	all := []GivenFilter{
+		{"from", []string{f.StartDatetime}},
+		{"before", []string{f.StopDatetime}},
+		{"from position", []string{position(f.StartPosition)}},
+		{"before position", []string{position(f.StopPosition)}},
+		{"GTIDs", []string{f.IncludeGTIDs}},
+		{"without GTIDs", []string{f.ExcludeGTIDs}},
+		{"databases", f.Databases},
+		{"tables", f.Tables},
+	}
+	return slices.DeleteFunc(all, func(g GivenFilter) bool { return len(g.Values) == 0 || g.Values[0] == "" })
 }
 
 // WindowInWords says from when to when a window is, and how long that is, as
@@ -259,44 +299,67 @@ func SavedInWords(b *analysis.SavedSync) string {
 	case b.SavedByGrouping == nil || b.Share == nil:
 		return fmt.Sprintf("0 to %s of %s (at most %s)", Count(b.SavedByGroupingMax), Count(b.Alone), Percent(b.ShareMax))
 	case b.SavedByGroupingMin != b.SavedByGroupingMax:
-		return fmt.Sprintf("%s (%s to %s) of %s", Count(*b.SavedByGrouping), Count(b.SavedByGroupingMin), Count(b.SavedByGroupingMax), Count(b.Alone))
+		return fmt.Sprintf("%s of %s, %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share), SavedShares(b))
 	default:
 		return fmt.Sprintf("%s of %s (%s)", Count(*b.SavedByGrouping), Count(b.Alone), Percent(*b.Share))
 	}
 }
 
-// groupSizes draws the sizes of the groups that are known.
+// SavedShares says between which shares of the syncs the saved ones are, in
+// percent.
+func SavedShares(b *analysis.SavedSync) string {
+	low := float64(b.SavedByGroupingMin) / float64(max(b.Alone, 1))
+	return fmt.Sprintf("%.1f to %.1f", 100*low, 100*b.ShareMax)
+}
+
+// groupSizes draws the sizes of the groups that are known: a bar for each, or for
+// each of the first ones and then for ranges.
 func (t *textReport) groupSizes(r *analysis.Result) {
 	g := r.Groups.Sync
 	if g == nil || len(g.Histogram) < 2 {
 		return
 	}
 	t.printf("\nsync groups by size, in transactions (%s)\n", basis(g))
-	most, rest, restFrom := int64(0), int64(0), int64(0)
-	shown := g.Histogram
-	if len(shown) > maxBars {
-		shown = shown[:maxBars-1]
-		restFrom = g.Histogram[maxBars-1].Size
-		for _, b := range g.Histogram[maxBars-1:] {
-			rest += b.Groups
+	type bar struct{ from, to, groups int64 }
+	var bars []bar
+	greatest, most := g.Histogram[len(g.Histogram)-1].Size, int64(0)
+	for _, b := range g.Histogram {
+		next := bar{b.Size, b.Size, 0}
+		if greatest > maxBars && b.Size > singleBars {
+			next.from, next.to = sizeRange(b.Size)
 		}
+		if n := len(bars); n == 0 || bars[n-1].from != next.from {
+			bars = append(bars, next)
+		}
+		last := &bars[len(bars)-1]
+		last.groups += b.Groups
+		most = max(most, last.groups)
 	}
-	for _, b := range shown {
-		most = max(most, b.Groups)
-	}
-	most = max(most, rest)
-	bar := func(label string, n int64) {
-		width := int(n * barWidth / most)
-		if n > 0 && width == 0 {
+	for _, b := range bars {
+		label := strconv.FormatInt(b.from, 10)
+		if b.from != b.to {
+			label += "-" + strconv.FormatInt(min(b.to, greatest), 10)
+		}
+		width := int(float64(b.groups) / float64(max(most, 1)) * barWidth)
+		if b.groups > 0 && width == 0 {
 			width = 1
 		}
-		t.printf("%8s %9s  %s\n", label, Count(n), strings.Repeat("#", width))
+		t.printf("%11s %9s  %s\n", label, Count(b.groups), strings.Repeat("#", width))
 	}
-	for _, b := range shown {
-		bar(strconv.FormatInt(b.Size, 10), b.Groups)
-	}
-	if rest > 0 {
-		bar(fmt.Sprintf("%d-%d", restFrom, g.Size.Max), rest)
+}
+
+// sizeRange is the range of sizes that a size is in: they end at 20, 50, 100 and
+// so on.
+func sizeRange(size int64) (from, to int64) {
+	from = singleBars + 1
+	for unit := int64(10); ; unit *= 10 {
+		for _, n := range []int64{2, 5, 10} {
+			to = n * unit
+			if size <= to || to > math.MaxInt64/10 {
+				return from, to
+			}
+			from = to + 1
+		}
 	}
 }
 

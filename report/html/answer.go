@@ -198,6 +198,9 @@ func key(r *analysis.Result) []figure {
 		f := figure{"Binlog fsyncs saved", "at most " + report.Percent(b.ShareMax), string(b.Basis)}
 		if b.Share != nil {
 			f.Value = report.Percent(*b.Share)
+			if b.SavedByGroupingMin != b.SavedByGroupingMax {
+				f.Note = fmt.Sprintf("%s %%, %s", report.SavedShares(b), b.Basis)
+			}
 		}
 		out = append(out, f)
 	}

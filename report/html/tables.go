@@ -75,20 +75,8 @@ func groupsTable(r *analysis.Result) *table {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	if lc := r.Groups.LastCommitted; lc != nil && members(lc.Histogram) > r.Transactions {
-		t.after("They count whole, with transactions that are not among the %s reported.", report.Count(r.Transactions))
-	}
 	t.after("Sizes are in transactions. Percentiles run over groups; alone is the share of transactions whose group has only them.")
 	return t
-}
-
-// members counts the transactions in groups.
-func members(h []analysis.HistogramBin) int64 {
-	n := int64(0)
-	for _, b := range h {
-		n += b.Size * b.Groups
-	}
-	return n
 }
 
 // sizesTable sets the histograms side by side.

@@ -67,34 +67,14 @@ func logsInWords(sources []analysis.Source) string {
 }
 
 func filters(f *analysis.Filters) text {
-	if f == nil {
-		return nil
-	}
 	var t text
-	add := func(what string, values ...string) {
-		if len(values) == 0 || values[0] == "" {
-			return
-		}
+	for _, g := range report.GivenFilters(f) {
 		if len(t) > 0 {
 			t = append(t, span{Text: "; "})
 		}
-		t = append(t, span{Text: what + " "})
-		t = append(t, names(values...)...)
+		t = append(t, span{Text: g.Name + " "})
+		t = append(t, names(g.Values...)...)
 	}
-	position := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
-	add("from", f.StartDatetime)
-	add("before", f.StopDatetime)
-	add("from position", position(f.StartPosition))
-	add("before position", position(f.StopPosition))
-	add("GTIDs", f.IncludeGTIDs)
-	add("without GTIDs", f.ExcludeGTIDs)
-	add("databases", f.Databases...)
-	add("tables", f.Tables...)
 	return t
 }
 
@@ -188,7 +168,7 @@ func basisTable(r *analysis.Result) *table {
 	}
 	if r.IO != nil {
 		if b, ok := r.IO.Syncs["binlog"]; ok {
-			t.row(words("binlog syncs"), words("%s", report.Count(b.Count)), words("%s", report.Exactness(b.Exactness)), words("counted by %s", r.IO.Source))
+			t.row(words("binlog syncs"), words("%s", report.Count(b.Count)), words("%s", report.CountBasis(b.Exactness)), words("counted by %s", r.IO.Source))
 		}
 	}
 	for i, s := range r.DependencyTracking.Stretches {

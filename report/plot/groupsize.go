@@ -125,7 +125,7 @@ func groupSize(r *analysis.Result) (*Figure, string) {
 		f.Subtitle = append(f.Subtitle, limitsInWords(r.Groups))
 	}
 	if isRecipe {
-		f.Subtitle = append(f.Subtitle, recipeInWords(legacy, r.Transactions, isKnown))
+		f.Subtitle = append(f.Subtitle, recipeInWords(legacy, isKnown))
 	}
 
 	bins, ranges := sizeBins(greatest, greatestSize(known))
@@ -238,24 +238,12 @@ func limitsInWords(g analysis.Groups) string {
 	}
 }
 
-// members counts the transactions in groups.
-func members(h []analysis.HistogramBin) int64 {
-	n := int64(0)
-	for _, b := range h {
-		n += b.Size * b.Groups
-	}
-	return n
-}
-
-func recipeInWords(g *analysis.LastCommittedGroups, reported int64, beside bool) string {
+func recipeInWords(g *analysis.LastCommittedGroups, beside bool) string {
 	s := "The outline is what the popular recipe counts, transactions with the same last_committed"
 	if g.Distinct != nil {
 		s += ": " + plural(*g.Distinct, "group")
 	}
 	s += fmt.Sprintf(" (%s).", basis(g.Basis, g.Method))
-	if members(g.Histogram) > reported {
-		s += fmt.Sprintf(" They count whole, with transactions that are not among the %s here.", count(reported))
-	}
 	if beside {
 		return s + " Those are not commit groups; last_committed says what a transaction has to wait for on a replica."
 	}
