@@ -391,11 +391,14 @@ func (t *textReport) tables(r *analysis.Result) {
 	}
 }
 
+// marks stand before warnings.
+var marks = [...]string{Grave: "!", Doubt: "?", Note: "-"}
+
 func (t *textReport) warnings(r *analysis.Result) {
 	if len(r.Warnings) > 0 {
 		t.printf("\n")
 	}
-	for _, w := range r.Warnings {
+	for _, w := range ByWeight(r.Warnings) {
 		where, message := "", w.Message
 		switch {
 		case w.Count > 1 && w.At != nil:
@@ -407,7 +410,7 @@ func (t *textReport) warnings(r *analysis.Result) {
 		case w.Count > 1:
 			where = fmt.Sprintf(" (%s times)", Count(w.Count))
 		}
-		t.printf("%s\n", Wrap(fmt.Sprintf("! %s%s: %s", w.Code, where, Printable(message)), 80, "  "))
+		t.printf("%s\n", Wrap(fmt.Sprintf("%s %s%s: %s", marks[WeightOf(w.Code)], w.Code, where, Printable(message)), 80, "  "))
 	}
 }
 

@@ -270,8 +270,8 @@ func TestPartOfLogs(t *testing.T) {
 	for _, want := range []string{
 		"transactions    6,000, 6,186/s, 1.85 MB                of 64,025 in the logs\n",
 		"\n                counted over all 64,025 transactions there, reported or not\n",
-		"\n! delayed-syncs: 3,000 transactions are in stretches\n",
-		"\n! other (2 times, first at f:4): transactions are odd\n",
+		"\n? delayed-syncs: 3,000 transactions are in stretches\n",
+		"\n? other (2 times, first at f:4): transactions are odd\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant in it %q", got, want)

@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -190,63 +189,11 @@ func rules(e []analysis.Evidence) string {
 	return strings.Join(out, ", ")
 }
 
-// weight is how much a warning takes from the figures.
-type weight int
-
-// From gravest to lightest.
-const (
-	grave weight = iota // figures may be wrong, or are of a part without saying so
-	doubt               // figures are less certain than they look
-	note                // what must be known to read them
-)
-
+// weights has the class and the word of each weight.
 var weights = [...]struct{ class, word string }{
-	grave: {"grave", "May be wrong:"},
-	doubt: {"doubt", "Uncertain:"},
-	note:  {"note", "Note:"},
-}
-
-// order has the codes of warnings, the most dangerous first. A code that is not
-// in it stands before all doubts.
-var order = map[weight][]string{
-	grave: {
-		// The trace is of something else.
-		"trace-contradicts-log",
-		// Transactions are missing, or counted twice.
-		"incident", "bad-checksum", "undecodable-event", "payload-unread", "damaged-groups", "cut-transaction", "outside-transaction",
-		"gap-between-logs", "overlapping-logs", "unknown-event", "positions-differ",
-		// The log is not as a server wrote it.
-		"clock-impossible", "clock-restarts", "equal-commit-times", "clock-gaps",
-		// What was counted is not all, or not under these settings.
-		"trace-lost-events", "trace-gaps", "trace-restarts", "trace-setting-changed", "settings-changed", "sync-binlog-differs", "syncs-unlike-commit-ids",
-		// Runs that are not whole, or not of the same.
-		"compare-command-failed", "compare-incomplete", "compare-damaged-log", "compare-overlap", "compare-settings", "compare-load",
-		"compare-repeats-differ", "compare-setting-changed",
-	},
-	doubt: {
-		"no-clock", "no-commit-times", "sessions-show-nothing", "weak-timestamps", "delayed-syncs", "clock-stepped-back",
-		"thread-ids-contradict", "group-replication", "syncs-cover-groups", "trace-loose-intervals", "trace-by-clock",
-		"sizes-unknown", "sizes-fitted", "few-transactions", "long-pauses", "header-times", "trace-clock-stepped",
-		"sync-binlog-unknown", "sync-binlog-many",
-		"compare-bases", "compare-sync-sources", "compare-time", "compare-load-window", "compare-other-sessions", "compare-missing", "compare-single-runs", "compare-few-repeats",
-	},
-	note: {
-		"no-transactions",
-		// The popular recipe is wrong here, which takes nothing from the figures.
-		"last-committed-refuted", "last-committed-off", "last-committed-seconds-apart", "last-committed-uncounted",
-		"trace-covers-part", "filtered", "relay-log", "replica-binlog", "clock-midway", "open-log", "writeset-parents", "serialization-points",
-		"compare-one-column", "compare-without",
-	},
-}
-
-// weigh gives the weight of a code, and its place among those of that weight.
-func weigh(code string) (weight, int) {
-	for w, codes := range order {
-		if i := slices.Index(codes, code); i >= 0 {
-			return w, i
-		}
-	}
-	return doubt, -1
+	report.Grave: {"grave", "May be wrong:"},
+	report.Doubt: {"doubt", "Uncertain:"},
+	report.Note:  {"note", "Note:"},
 }
 
 type warning struct {
@@ -258,15 +205,9 @@ type warning struct {
 
 // warnings are those of the result, by weight.
 func warnings(r *analysis.Result) []warning {
-	sorted := slices.Clone(r.Warnings)
-	slices.SortStableFunc(sorted, func(a, b analysis.Warning) int {
-		wa, ia := weigh(a.Code)
-		wb, ib := weigh(b.Code)
-		return cmp.Or(cmp.Compare(wa, wb), cmp.Compare(ia, ib))
-	})
-	out := make([]warning, 0, len(sorted))
-	for _, w := range sorted {
-		at, _ := weigh(w.Code)
+	out := make([]warning, 0, len(r.Warnings))
+	for _, w := range report.ByWeight(r.Warnings) {
+		at := report.WeightOf(w.Code)
 		v := warning{Class: weights[at].class, Weight: weights[at].word, Code: w.Code, Message: w.Message}
 		switch {
 		case w.Count > 1 && w.At != nil:
@@ -285,14 +226,19 @@ func warnings(r *analysis.Result) []warning {
 
 // warningsInWords counts them for the head of the page.
 func warningsInWords(ws []warning) string {
-	n := 0
+	n, notes := 0, 0
 	for _, w := range ws {
-		if w.Class == weights[grave].class {
+		switch w.Class {
+		case weights[report.Grave].class:
 			n++
+		case weights[report.Note].class:
+			notes++
 		}
 	}
 	s := plural(int64(len(ws)), "warning")
 	switch {
+	case notes == len(ws):
+		return plural(int64(notes), "note")
 	case n == 0:
 		return s
 	case n == len(ws) && n == 1:
