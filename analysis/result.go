@@ -245,7 +245,7 @@ const (
 // say, and apart from it what the log itself shows.
 type DependencyTracking struct {
 	ServerMode string    `json:"server_mode"` // WRITESET, COMMIT_ORDER, none or unknown
-	From       string    `json:"from"`        // version or unknown
+	From       string    `json:"from"`        // version, settings or unknown
 	Stretches  []Stretch `json:"stretches,omitempty"`
 }
 

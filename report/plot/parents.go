@@ -97,6 +97,7 @@ func drawn(every, left int64) string {
 	return s
 }
 
+// mode says what the server's version or settings say, or that they do not.
 func mode(d analysis.DependencyTracking) string {
 	switch d.ServerMode {
 	case "", "unknown":
@@ -104,10 +105,12 @@ func mode(d analysis.DependencyTracking) string {
 	case "none":
 		return "The server does not track dependencies."
 	}
-	if d.From == "" || d.From == "unknown" {
-		return fmt.Sprintf("Set on the server: %s.", d.ServerMode)
+	switch d.From {
+	case "version", "settings":
+		return fmt.Sprintf("By the server's %s: %s.", d.From, d.ServerMode)
+	default:
+		return fmt.Sprintf("The server's mode: %s (where that is known from is not stated).", d.ServerMode)
 	}
-	return fmt.Sprintf("Set on the server: %s (known from: %s).", d.ServerMode, d.From)
 }
 
 // observed says what the log itself shows, the whole of it.

@@ -342,7 +342,7 @@ func TestParentsSays(t *testing.T) {
 	r.Parents.Points = append(r.Parents.Points, analysis.Parent{Index: 60000}, analysis.Parent{Index: 60000, Distance: -3})
 	f := figure(t, r, Parents)
 	has(t, "subtitle", strings.Join(f.Subtitle, "\n"), "sequence_number − last_committed", "One in 600 transactions is drawn.",
-		"Left out: 2 distances of 0 or below.", "Set on the server: WRITESET (known from: version).")
+		"Left out: 2 distances of 0 or below.", "By the server's version: WRITESET.")
 	if n := len(f.Panels[0].Series[0].Points); n != 100 {
 		t.Errorf("%d points, want 100", n)
 	}
@@ -350,9 +350,16 @@ func TestParentsSays(t *testing.T) {
 		{"", "", "not known"},
 		{"unknown", "unknown", "not known"},
 		{"none", "version", "does not track"},
-		{"COMMIT_ORDER", "unknown", "Set on the server: COMMIT_ORDER."},
+		{"WRITESET", "version", "By the server's version: WRITESET."},
+		{"WRITESET_SESSION", "settings", "By the server's settings: WRITESET_SESSION."},
+		{"COMMIT_ORDER", "unknown", "The server's mode: COMMIT_ORDER (where that is known from is not stated)."},
 	} {
 		has(t, tt.mode, mode(analysis.DependencyTracking{ServerMode: tt.mode, From: tt.from}), tt.want)
+	}
+	r.DependencyTracking.From = "settings" // in the picture and to those who do not see it
+	f = figure(t, r, Parents)
+	for _, s := range []string{f.Subtitle[len(f.Subtitle)-1], f.Alt} {
+		has(t, "from settings", s, "By the server's settings: WRITESET.")
 	}
 
 	d := &analysis.Result{DependencyTracking: analysis.DependencyTracking{Stretches: []analysis.Stretch{{Observed: analysis.NotDistinguishable, Certainty: analysis.Unknown}}}}
