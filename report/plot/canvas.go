@@ -72,7 +72,7 @@ func words(s string) []string {
 	var out []string
 	for w := range strings.FieldsSeq(s) {
 		n := len(out)
-		if n > 0 && '0' <= out[n-1][0] && out[n-1][0] <= '9' && strings.Contains(units, " "+strings.TrimRight(w, ".,:;)")+" ") {
+		if n > 0 && strings.IndexAny(strings.TrimLeft(out[n-1], "(<>+"), "0123456789") == 0 && strings.Contains(units, " "+strings.TrimRight(w, ".,:;)")+" ") {
 			out[n-1] += " " + w
 			continue
 		}

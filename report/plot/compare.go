@@ -131,7 +131,7 @@ func compareChange(c *analysis.Comparison) (*Figure, string) {
 		said = "Bars are medians of repeats. “none” is where the ranges or intervals of both overlap; “?” is where one is a single run, or an estimate without an interval."
 	}
 	if longer {
-		said += fmt.Sprintf(" Bars of more than +%d%% are cut.", 100*mostChange)
+		said += fmt.Sprintf(" Bars of more than +%d %% are cut.", 100*mostChange)
 	}
 	f.Subtitle = append(f.Subtitle, said)
 	return f, ""

@@ -196,13 +196,13 @@ func absent(t *testing.T, r *analysis.Result, name, want string) {
 
 func TestDetailsSay(t *testing.T) {
 	f := figure(t, full(), FlushGroups)
-	has(t, "flush groups", strings.Join(f.Subtitle, "\n"), "basis estimated, method commit_timestamps", "Sync groups: basis measured, method traced", "1.41 flush groups on average, at most 6; 73% of the sync groups hold one")
-	has(t, "flush groups", f.Alt, "of 2,061 sync groups. A sync group holds 1.41 flush groups on average, at most 6; 73% of the sync groups hold one.")
+	has(t, "flush groups", strings.Join(f.Subtitle, "\n"), "basis estimated, method commit_timestamps", "Sync groups: basis measured, method traced", "1.41 flush groups on average, at most 6; 73 % of the sync groups hold one")
+	has(t, "flush groups", f.Alt, "of 2,061 sync groups. A sync group holds 1.41 flush groups on average, at most 6; 73 % of the sync groups hold one.")
 	absent(t, samples()["mariadb"], FlushGroups, "in MariaDB each flush group is a sync group")
 	absent(t, writeset(24), FlushGroups, "estimated from commit timestamps")
 
 	f = figure(t, full(), Transactions)
-	has(t, "transactions", strings.Join(f.Subtitle, "\n"), "at most 309 bytes, 99% at most 4.20 kB, the largest 2.35 MB", "half of 5,998 transactions took under 1 s, 99% under 2 s, the longest under 18 s",
+	has(t, "transactions", strings.Join(f.Subtitle, "\n"), "at most 309 bytes, 99 % at most 4.20 kB, the largest 2.35 MB", "half of 5,998 transactions took under 1 s, 99 % under 2 s, the longest under 18 s",
 		"may be up to 1 s shorter", "Left out: 2 transactions")
 	has(t, "sizes", labels(f.Panels[0].X.Ticks), "200–499 B 500–999 B 1–2 kB 2–5 kB", "500–1,000 kB 1–2 MB")
 	has(t, "durations", labels(f.Panels[1].X.Ticks), "under 1 1–2 2–5 5–10 10–20")
@@ -216,7 +216,7 @@ func TestDetailsSay(t *testing.T) {
 		{1, "9 B", "9 B", "9 B", "1 transaction has 9 B"},
 		{7, "9 B", "9 B", "9 B", "each of 7 transactions has at most 9 B"},
 		{7, "8 B", "9 B", "9 B", "half of 7 transactions have at most 8 B, the largest 9 B"},
-		{700, "7 B", "8 B", "9 B", "half of 700 transactions have at most 7 B, 99% at most 8 B, the largest 9 B"},
+		{700, "7 B", "8 B", "9 B", "half of 700 transactions have at most 7 B, 99 % at most 8 B, the largest 9 B"},
 	} {
 		if got := spread(tt.n, "has", "have", "at most ", tt.p50, tt.p99, "largest", tt.most); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
@@ -232,12 +232,12 @@ func TestDetailsSay(t *testing.T) {
 	if n := len(f.Panels[0].Y.Ticks); n != 5 {
 		t.Errorf("%d tables are drawn, want the 5 with row events", n)
 	}
-	has(t, "table", f.Alt, "shop.orders has the most, 55% of all")
+	has(t, "table", f.Alt, "shop.orders has the most, 55 % of all")
 	f = figure(t, samples()["300 tables"], Tables)
 	if n := len(f.Panels[0].Y.Ticks); n != 12 {
 		t.Errorf("%d tables are drawn, want 12", n)
 	}
-	has(t, "tables", strings.Join(f.Subtitle, "\n"), "Row events of 300 tables", "and 288 more have 875,520 row events (96%)")
+	has(t, "tables", strings.Join(f.Subtitle, "\n"), "Row events of 300 tables", "and 288 more have 875,520 row events (96 %)")
 	r := full()
 	r.Tables = r.Tables[5:]
 	absent(t, r, Tables, "no row events")

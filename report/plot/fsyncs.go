@@ -201,20 +201,6 @@ func (c comparison) title() string {
 	return fmt.Sprintf("Group commit saved %s %s fsyncs: %s of %s, %s", share, c.name, saved, count(c.Alone), firm)
 }
 
-// tenths writes a share to a tenth of a percent, and never all or nothing of
-// what is neither.
-func tenths(share float64) string {
-	p := 100 * share
-	switch {
-	case p > 0 && p < 0.05:
-		return "under 0.1 %"
-	case p > 99.95 && p < 100:
-		return "over 99.9 %"
-	default:
-		return decimal(p, 1) + " %"
-	}
-}
-
 func assumptions(a analysis.Assumes) string {
 	s := "Each transaction alone: the syncs that the same settings would have needed without groups, from the number of transactions (basis exact) and sync_binlog=" + count(a.SyncBinlog)
 	if a.SyncBinlog > 1 {

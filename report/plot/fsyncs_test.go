@@ -240,7 +240,7 @@ func TestFsyncsSay(t *testing.T) {
 	}
 
 	f = figure(t, busy(), Fsyncs)
-	has(t, "title", f.Title, "Group commit saved over 99.9 % of binlog fsyncs: 9,998,137 of 9,999,999, measured")
+	has(t, "title", f.Title, "Group commit saved >99.9 % of binlog fsyncs: 9,998,137 of 9,999,999, measured")
 	has(t, "subtitle", strings.Join(f.Subtitle, "\n"), "(basis estimated, to one sync) and sync_binlog=10 (known from: flag)", "Beside what groups saved, sync_binlog=10 saved 123,456 more.",
 		"Group commit saved no redo fsyncs: 10,123,456, where transactions alone need 9,999,999, measured.", "by the log alone 2,222,222 to 8,888,888 (basis bound, method constraints)")
 
@@ -254,7 +254,7 @@ func TestFsyncsSay(t *testing.T) {
 	r.Saved.Binlog = nil
 	has(t, "title", figure(t, r, Fsyncs).Title, "Group commit saved 63.7 % of redo fsyncs")
 
-	for share, want := range map[float64]string{0: "0.0 %", 1e-9: "under 0.1 %", 0.0123: "1.2 %", 0.99999: "over 99.9 %", 1: "100.0 %"} {
+	for share, want := range map[float64]string{0: "0.0 %", 1e-9: "<0.1 %", 0.0123: "1.2 %", 0.99999: ">99.9 %", 1: "100.0 %"} {
 		if got := tenths(share); got != want {
 			t.Errorf("%g: %s, want %s", share, got, want)
 		}

@@ -203,7 +203,7 @@ func groupsInWords(g *analysis.GroupStats) string {
 	case z.Max == 1:
 		s += " Each transaction committed alone."
 	default:
-		s += fmt.Sprintf(" Mean size %s; half of the groups hold at most %s, 95%% at most %s, the largest %s. %s of the transactions committed alone.",
+		s += fmt.Sprintf(" Mean size %s; half of the groups hold at most %s, 95 %% at most %s, the largest %s. %s of the transactions committed alone.",
 			significant(z.Mean), count(z.P50), count(z.P95), count(z.Max), percent(z.AloneShare))
 	}
 	return s

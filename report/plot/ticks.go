@@ -67,18 +67,26 @@ func significant(v float64) string {
 	}
 }
 
-// percent writes a share of [0, 1].
+// percent writes a share of [0, 1] for a label: whole but at the ends.
 func percent(share float64) string {
 	p := 100 * share
+	if p == 0 || p == 100 || p >= 9.95 && p < 99 {
+		return decimal(p, 0) + " %"
+	}
+	return tenths(share)
+}
+
+// tenths writes a share of [0, 1] to a tenth of a percent, and never all or
+// nothing of what is neither.
+func tenths(share float64) string {
+	p := 100 * share
 	switch {
-	case p > 0 && p < 0.1:
-		return "<0.1%"
-	case p > 99.9 && p < 100:
-		return ">99.9%"
-	case p == 0 || p == 100 || p >= 10 && p < 99:
-		return decimal(p, 0) + "%"
+	case p > 0 && p < 0.05:
+		return "<0.1 %"
+	case p > 99.95 && p < 100:
+		return ">99.9 %"
 	default:
-		return decimal(p, 1) + "%"
+		return decimal(p, 1) + " %"
 	}
 }
 

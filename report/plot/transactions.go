@@ -173,7 +173,7 @@ func inSeconds(seconds int64) string {
 	}
 }
 
-// spread says how far half, 99% and the greatest of n transactions go, each
+// spread says how far half, 99 % and the greatest of n transactions go, each
 // only where it says more than the others: they "have at most" so much, say.
 func spread(n int64, has, have, within, p50, p99, greatest, most string) string {
 	_, under, _ := strings.Cut(greatest, " ")
@@ -185,7 +185,7 @@ func spread(n int64, has, have, within, p50, p99, greatest, most string) string 
 	}
 	s := fmt.Sprintf("half of %s %s %s%s", plural(n, "transaction"), have, within, p50)
 	if p99 != most {
-		s += fmt.Sprintf(", 99%% %s%s", within, p99)
+		s += fmt.Sprintf(", 99 %% %s%s", within, p99)
 	}
 	return s + ", the " + greatest + " " + most
 }

@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,14 +29,15 @@ func TestNumbers(t *testing.T) {
 		{significant(12.34), "12.3"},
 		{significant(1234.5), "1,234"},
 		{significant(0.01234), "0.012"},
-		{percent(0), "0%"},
-		{percent(1), "100%"},
-		{percent(0.0001), "<0.1%"},
-		{percent(0.9999), ">99.9%"},
-		{percent(0.123), "12%"},
-		{percent(0.0123), "1.2%"},
-		{percent(0.994), "99.4%"},
-		{percent(0.04), "4.0%"},
+		{percent(0), "0 %"},
+		{percent(1), "100 %"},
+		{percent(0.0001), "<0.1 %"},
+		{percent(0.9999), ">99.9 %"},
+		{percent(0.123), "12 %"},
+		{percent(0.0997), "10 %"},
+		{percent(0.0123), "1.2 %"},
+		{percent(0.994), "99.4 %"},
+		{percent(0.04), "4.0 %"},
 		{plural(1, "group"), "1 group"},
 		{plural(0, "group"), "0 groups"},
 		{plural(1234, "group"), "1,234 groups"},
@@ -209,6 +212,39 @@ func TestSizeBins(t *testing.T) {
 	}
 }
 
+// A percent sign stands apart from its number in whatever a picture says, as in
+// the text report and the page, and in one line with it.
+func TestPercentApart(t *testing.T) {
+	glued := regexp.MustCompile(`[0-9]%`)
+	look := func(name string, figures []Figure) {
+		for _, f := range figures {
+			raw, err := json.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := glued.FindIndex(raw); at != nil {
+				t.Errorf("%s: %s says %s", name, f.Name, raw[max(0, at[0]-30):at[1]])
+			}
+		}
+	}
+	for name, r := range samples() {
+		figures, _ := Figures(r)
+		look(name, figures)
+	}
+	for name, c := range comparisons(t) {
+		figures, _ := Compare(c)
+		look(name, figures)
+	}
+	for _, s := range []string{"5.2 %", "(96 %).", "<0.1 %", ">99.9 %,", "+400 %"} {
+		if got := wrap("of "+s, textSize, false, 1); len(got) != 2 {
+			t.Errorf("%q is broken: %q", s, got)
+		}
+	}
+	if got := words("a - % b"); len(got) != 4 {
+		t.Errorf("a sign without a number: %q", got)
+	}
+}
+
 func has(t *testing.T, where, s string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
@@ -231,7 +267,7 @@ func TestGroupSizeSays(t *testing.T) {
 	}
 
 	f = figure(t, exact(), GroupSize)
-	has(t, "subtitle", strings.Join(f.Subtitle, "\n"), "1,862 sync groups (basis exact, method commit_id)", "95% at most 8", "11% of the transactions committed alone")
+	has(t, "subtitle", strings.Join(f.Subtitle, "\n"), "1,862 sync groups (basis exact, method commit_id)", "95 % at most 8", "11 % of the transactions committed alone")
 	if s := f.Panels[0].Series; len(s) != 1 || s[0].Kind != Filled {
 		t.Errorf("got %v, want filled bars alone", s)
 	}
