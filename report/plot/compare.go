@@ -58,7 +58,7 @@ func shownColumns(c *analysis.Comparison) []analysis.Column {
 func columnsInWords(c *analysis.Comparison) string {
 	var parts []string
 	for i, col := range shownColumns(c) {
-		s := report.Letter(i) + " " + shorten(col.Name, 28)
+		s := entry(c, i)
 		if n := len(col.Runs); n > 1 {
 			s += fmt.Sprintf(" (%d runs)", n)
 		}
@@ -71,9 +71,13 @@ func columnsInWords(c *analysis.Comparison) string {
 	return s
 }
 
+// mostName is how many characters of a column's name are written. A legend
+// shortens it further where its line has no room for so many.
+const mostName = 60
+
 // entry is what a column is called in a legend.
 func entry(c *analysis.Comparison, i int) string {
-	return report.Letter(i) + " " + shorten(c.Columns[i].Name, 14)
+	return report.Letter(i) + " " + shorten(c.Columns[i].Name, mostName)
 }
 
 // mostChange is the longest bar, as a share: others would be too short to be

@@ -131,13 +131,19 @@ func TestCompareInvariants(t *testing.T) {
 			if !strings.HasSuffix(f.Reading, ".") || !strings.HasSuffix(f.Alt, ".") || len([]rune(f.Alt)) > 900 {
 				t.Errorf("%s: %s: reading %q and alt %q", name, f.Name, f.Reading, f.Alt)
 			}
-			l := f.layout(usualWidth)
+			for _, width := range []float64{usualWidth, MinWidth * 72 / 96} {
+				l := f.layout(width)
+				for _, p := range l.panels {
+					for _, line := range p.legend {
+						if legendWidth(line)-12 > l.right-margin {
+							t.Errorf("%s: %s: an entry of the legend is cut at %v", name, f.Name, width)
+						}
+					}
+				}
+			}
 			for _, p := range f.Panels {
 				if p.Y.Label == "" || p.Y.Unit == "" || f.X.Label == "" || f.X.Unit == "" {
 					t.Errorf("%s: %s: an axis without label or unit: %v, %v", name, f.Name, p.Y, f.X)
-				}
-				if legendWidth(p.Series) > l.right {
-					t.Errorf("%s: %s: the legend has no room", name, f.Name)
 				}
 				colors := map[string]bool{}
 				for _, s := range p.Series {
@@ -158,6 +164,24 @@ func TestCompareInvariants(t *testing.T) {
 		if name == "more" {
 			if s := figures[0].Subtitle[0]; len(figures[0].Panels[0].Series) != mostCompared || !strings.Contains(s, "Only the first 5 of 7 columns are drawn") {
 				t.Errorf("%s: %q", name, s)
+			}
+		}
+	}
+}
+
+// A legend has the names in full as far as they have room.
+func TestCompareLegend(t *testing.T) {
+	c := madeComparison(t, "compare")
+	c.Columns[0].Name, c.Columns[1].Name = "group-commit-of-8-clients", "group-commit-of-16-clients-on-a-host-of-two-processors"
+	for _, f := range []string{CompareChange, CompareTimeline, CompareGroupSize} {
+		fig := compared(t, c, f)
+		for _, width := range []float64{usualWidth, MinWidth * 72 / 96} {
+			for _, p := range fig.layout(width).panels {
+				last := p.legend[len(p.legend)-1]
+				got := last[len(last)-1].Label
+				if in, full := strings.Contains(got, "…"), got == "B "+c.Columns[1].Name; in == full || full != (width == usualWidth) {
+					t.Errorf("%s, %v points wide: %q", f, width, got)
+				}
 			}
 		}
 	}

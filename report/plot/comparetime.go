@@ -18,7 +18,7 @@ func compareTimeline(c *analysis.Comparison) (*Figure, string) {
 	for i, col := range shownColumns(c) {
 		r := &c.Runs[col.Typical]
 		if len(col.Runs) > 1 {
-			typical = append(typical, report.Letter(i)+" "+shorten(r.Name, 28))
+			typical = append(typical, report.Letter(i)+" "+shorten(r.Name, mostName))
 		}
 		if r.Timeline == nil {
 			continue

@@ -520,13 +520,17 @@ func legendWidth(series []Series) float64 {
 	return w
 }
 
-// legendLines parts the entries of a legend into lines, as many as they need.
+// legendLines parts the entries of a legend into lines, as many as they need,
+// and shortens one that has no room in a line by itself.
 func legendLines(series []Series, room float64) [][]Series {
 	var lines [][]Series
 	left := 0.0
 	for _, s := range series {
 		if s.Label == "" {
 			continue
+		}
+		if alone := room - s.sample() - 4; textWidth(s.Label, smallSize, false) > alone {
+			s.Label = cut(s.Label, smallSize, false, alone)
 		}
 		w := legendWidth([]Series{s})
 		if len(lines) == 0 || w > left {
