@@ -26,6 +26,7 @@ const (
 
 	headHeight = 20.0 // of the line above a field: label of its axis, legend
 	panelGap   = 12.0
+	labelGap   = 4.0 // between a bar that lies and its label
 	tickLength = 3.0
 )
 
@@ -187,10 +188,31 @@ func (l *layout) horizontal(a Axis, its func(*Panel) bool) *horizontal {
 			}
 		}
 	}
+	// Bars that lie are so short that their labels have room behind them.
+	for i := range l.Panels {
+		if p := &l.Panels[i]; its(p) && !a.Log {
+			h.Max = max(h.Max, l.behind(p, a))
+		}
+	}
 	for _, t := range a.Ticks {
 		h.lines = max(h.lines, 1+strings.Count(h.broken(t.Label), "\n"))
 	}
 	return h
+}
+
+// behind is where the axis must end at the least, for the labels of the panel's
+// bars that lie to have room behind them.
+func (l *layout) behind(p *Panel, a Axis) float64 {
+	end, long := a.Min, l.right-l.left
+	for _, s := range p.Series {
+		for _, b := range s.Bars {
+			if s.Kind == Across && b.Label != "" {
+				room := long - labelGap - textWidth(b.Label, smallSize, false) + margin/2
+				end = max(end, a.Min+(b.To-a.Min)*long/max(room, long/4))
+			}
+		}
+	}
+	return end
 }
 
 // below is the height of what is written below the fields.
@@ -393,8 +415,7 @@ func (l *layout) series(c *canvas, p *place, s Series, r field, x, y func(float6
 }
 
 // barLabel writes a bar's label so many points above it, on a ground that keeps lines behind
-// from striking it out. One that is wider than the bar and has no room above
-// those beside it is left out.
+// from striking it out.
 func (p *place) barLabel(c *canvas, b Bar, r field, above float64) {
 	from, ok1 := p.x.place(b.From)
 	to, ok2 := p.x.place(b.To)
@@ -402,16 +423,13 @@ func (p *place) barLabel(c *canvas, b Bar, r field, above float64) {
 	if b.Label == "" || !ok1 || !ok2 || !ok3 {
 		return
 	}
-	lines := strings.Split(b.Label, "\n")
-	w := 0.0
-	for _, s := range lines {
-		w = max(w, textWidth(s, smallSize, false))
-	}
 	center := r.left + (from+to)/2*(r.right-r.left)
 	y := r.bottom + clamp(v)*(r.top-r.bottom) + above
-	if w > (to-from)*(r.right-r.left)-1 && y < p.besides(b, r)+above+1.5*smallSize {
+	lines := p.labelLines(b, r, (to-from)*(r.right-r.left)-1, y-above)
+	if len(lines) == 0 {
 		return
 	}
+	w := labelWidth(lines)
 	ground := c.background
 	if p.x.Shaded != 0 && b.From >= p.x.Shaded {
 		ground = c.empty
@@ -423,13 +441,34 @@ func (p *place) barLabel(c *canvas, b Bar, r field, above float64) {
 	}
 }
 
-// besides is the top of the highest of the bars on both sides of b.
+// labelLines are the lines of a bar's label that have room: all of them where
+// they are as narrow as the bar or the bar is higher than those beside it with
+// their labels, else those that are as narrow as the bar.
+func (p *place) labelLines(b Bar, r field, width, top float64) []string {
+	lines := strings.Split(b.Label, "\n")
+	if labelWidth(lines) > width && top < p.besides(b, r)+1.5*smallSize {
+		lines = slices.DeleteFunc(lines, func(s string) bool { return textWidth(s, smallSize, false) > width })
+	}
+	return lines
+}
+
+// labelWidth is the width of the widest line of a label.
+func labelWidth(lines []string) float64 {
+	w := 0.0
+	for _, s := range lines {
+		w = max(w, textWidth(s, smallSize, false))
+	}
+	return w
+}
+
+// besides is the top of the highest of the bars on both sides of b, or of the
+// second line of its label.
 func (p *Panel) besides(b Bar, r field) float64 {
 	top := r.bottom
 	for _, s := range p.Series {
 		for _, o := range s.Bars {
 			if v, ok := p.Y.place(o.Value); ok && (o.To == b.From || o.From == b.To) {
-				top = max(top, r.bottom+clamp(v)*(r.top-r.bottom))
+				top = max(top, r.bottom+clamp(v)*(r.top-r.bottom)+smallSize*leading*float64(strings.Count(o.Label, "\n")))
 			}
 		}
 	}
@@ -586,10 +625,7 @@ func (l *layout) everyLabel(h *horizontal, every int) (labels []placed, ok bool)
 			continue
 		}
 		p := placed{lines: strings.Split(h.broken(t.Label), "\n")}
-		w := 0.0
-		for _, s := range p.lines {
-			w = max(w, textWidth(s, smallSize, false))
-		}
+		w := labelWidth(p.lines)
 		center := min(max(x, margin/2+w/2), l.width-margin/2-w/2)
 		p.left, p.right = center-w/2, center+w/2
 		if p.left < free {

@@ -115,7 +115,7 @@ func fsyncs(r *analysis.Result) (*Figure, string) {
 	if word != "" {
 		p.Y.Unit = word
 	}
-	f.X = Axis{Label: "number of syncs, and how it is known", Unit: "basis on each bar"}
+	f.X = Axis{Label: "number of syncs, and how it is known", Unit: "basis above"}
 	d := drawing{figure: f, panel: &p, div: div}
 	for i, c := range logs {
 		if i > 0 {

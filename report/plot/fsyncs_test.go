@@ -288,6 +288,28 @@ func TestFsyncsLabels(t *testing.T) {
 	}
 }
 
+// In the narrowest picture the numbers stay where the words below them have no
+// room.
+func TestFsyncsNarrow(t *testing.T) {
+	l := figure(t, traced(), Fsyncs).layout(MinWidth * 72 / 96)
+	p := &l.panels[0]
+	r := field{l.left, 0, l.right, p.Height}
+	var got []string
+	for _, s := range p.Series {
+		for _, b := range s.Bars {
+			from, _ := p.x.place(b.From)
+			to, _ := p.x.place(b.To)
+			v, _ := p.Y.place(b.Value)
+			if b.Label != "" {
+				got = append(got, strings.Join(p.labelLines(b, r, (to-from)*(r.right-r.left)-1, v*p.Height), " "))
+			}
+		}
+	}
+	if got, want := strings.Join(got, "; "), "6,000 exact; 2,061; 2,034; 6,000 exact; 2,177"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestFsyncsAbsent(t *testing.T) {
 	for want, change := range map[string]func(r *analysis.Result){
 		"sync_binlog is not known":        func(r *analysis.Result) { r.Saved = nil },

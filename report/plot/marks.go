@@ -132,7 +132,7 @@ func (p *place) acrossLabel(c *canvas, b Bar, r field) {
 		return
 	}
 	w := textWidth(b.Label, smallSize, false)
-	x, y := min(r.left+clamp(to)*(r.right-r.left)+4, r.right+margin/2-w), r.bottom+clamp((low+high)/2)*(r.top-r.bottom)
+	x, y := min(r.left+clamp(to)*(r.right-r.left)+labelGap, r.right+margin/2-w), r.bottom+clamp((low+high)/2)*(r.top-r.bottom)
 	c.rect(x-1, y-smallSize*0.5, x+w+1, y+smallSize*0.5, c.background)
 	c.text(x, y-smallSize*0.35, b.Label, smallSize, false, c.ink)
 }

@@ -72,6 +72,46 @@ func TestWidths(t *testing.T) {
 	}
 }
 
+// The labels of bars that lie stand behind them, however narrow the picture.
+func TestLabelsBehind(t *testing.T) {
+	var all []*Figure
+	for _, r := range samples() {
+		figures, _ := Figures(r)
+		for i := range figures {
+			all = append(all, &figures[i])
+		}
+	}
+	for _, c := range comparisons(t) {
+		figures, _ := Compare(c)
+		for i := range figures {
+			all = append(all, &figures[i])
+		}
+	}
+	labels := 0
+	for _, f := range all {
+		for _, width := range []float64{usualWidth, MinWidth * 72 / 96} {
+			l := f.layout(width)
+			for _, p := range l.panels {
+				for _, s := range p.Series {
+					for _, b := range s.Bars {
+						if s.Kind != Across || b.Label == "" {
+							continue
+						}
+						labels++
+						to, _ := p.x.place(b.To)
+						if end := l.left + to*(l.right-l.left) + labelGap + labelWidth([]string{b.Label}); end > l.right+margin/2+1e-9 {
+							t.Errorf("%s, %v points wide: %q ends at %v", f.Name, width, b.Label, end)
+						}
+					}
+				}
+			}
+		}
+	}
+	if labels == 0 {
+		t.Error("no labels")
+	}
+}
+
 // The largest pictures that results make.
 func TestPNGSize(t *testing.T) {
 	t.Parallel()
