@@ -503,3 +503,16 @@ func TestCompareHostile(t *testing.T) {
 		}
 	}
 }
+
+// A counter that counts no events has the unit of what it adds up.
+func TestCounterUnits(t *testing.T) {
+	c := Compare([]RunResult{madeRun("a", func(run *Run, _ *Result) {
+		run.Counters = map[string]int64{"Innodb_row_lock_time": 9, "Innodb_row_lock_waits": 7}
+	})})
+	for name, want := range map[string]string{"Innodb_row_lock_time": UnitMilliseconds, "Innodb_row_lock_waits": UnitNumber} {
+		i := slices.IndexFunc(c.Figures, func(f ComparedFigure) bool { return f.Section == OfCounters && f.Name == name })
+		if i < 0 || c.Figures[i].Unit != want {
+			t.Errorf("%s: figure %d, want one in %s", name, i, want)
+		}
+	}
+}

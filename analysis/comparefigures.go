@@ -132,7 +132,7 @@ func (c *Comparison) figures(runs []RunResult) {
 		syncFigures(r, take)
 		hostFigures(r, take)
 		for _, name := range slices.Sorted(maps.Keys(r.Run.Counters)) {
-			take(OfCounters, name, UnitNumber, point(float64(r.Run.Counters[name]), Measured))
+			take(OfCounters, name, cmp.Or(counterUnits[name], UnitNumber), point(float64(r.Run.Counters[name]), Measured))
 		}
 	}
 	place := func(f ComparedFigure) int {
@@ -162,6 +162,9 @@ func (c *Comparison) figures(runs []RunResult) {
 		c.Figures = append(c.Figures, f)
 	}
 }
+
+// counterUnits are the units of the server's counters that count no events.
+var counterUnits = map[string]string{"Innodb_row_lock_time": UnitMilliseconds}
 
 // figureOrder are the names of figures in the order of a section; counters are
 // by name.

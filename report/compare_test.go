@@ -162,6 +162,24 @@ func TestCompareHostile(t *testing.T) {
 	}
 }
 
+func TestCompareCounterUnits(t *testing.T) {
+	runs := pair()
+	runs[0].Run.Counters, runs[1].Run.Counters = map[string]int64{"Innodb_row_lock_time": 2}, map[string]int64{"Innodb_row_lock_time": 9100}
+	var b bytes.Buffer
+	if err := CompareText(&b, analysis.Compare(runs)); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(b.String()) {
+		if f := strings.Fields(l); len(f) > 0 && f[0] == "Innodb_row_lock_time" {
+			if got := strings.Join(f[1:5], " "); got != "2.00 ms 9.10 s" {
+				t.Errorf("got %q", l)
+			}
+			return
+		}
+	}
+	t.Errorf("no time of row locks in\n%s", &b)
+}
+
 func TestMeasure(t *testing.T) {
 	for _, tt := range []struct {
 		v    float64
