@@ -121,6 +121,9 @@ func drawable(s string) string {
 	const latin = 0x17f // they have all up to there
 	var buf sfnt.Buffer
 	return strings.Map(func(r rune) rune {
+		if r == ' ' {
+			return '\u00a0' // as wide, and not kerned: in whole pixels little is left of the gap before an A
+		}
 		if r > latin {
 			if i, err := face(smallSize, false).Face.GlyphIndex(&buf, r); err != nil || i == 0 {
 				return '□'

@@ -255,7 +255,7 @@ func readSVG(raw []byte) (texts []string, err error) {
 func TestDrawable(t *testing.T) {
 	for in, want := range map[string]string{
 		"binlog.000001":  "binlog.000001",
-		"日本 é ж א":       "□□ é ж א",
+		"日本 é ж א":       "□□\u00a0é\u00a0ж\u00a0א",
 		"a\x00\nb\u202e": "a??b?",
 		"🎉":              "□",
 		"\xff":           "\ufffd",
