@@ -83,6 +83,24 @@ how far those figures can be trusted.
 			return nil
 		}
 	}
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args = cobra.ArbitraryArgs
+		completion.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("no completion for %q", strings.Join(args, " ")).hint("see bgcstat completion --help")
+			}
+			return cmd.Help()
+		}
+		for _, shell := range completion.Commands() {
+			shell.Args = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return usageError("%s takes no arguments, %d given", cmd.CommandPath(), len(args)).hint("see " + cmd.CommandPath() + " --help")
+				}
+				return nil
+			}
+		}
+	}
 
 	root.SetArgs(gluedPassword(root, args))
 	err := root.Execute()
