@@ -94,9 +94,8 @@ func (o *sampleOptions) check(f *pflag.FlagSet) error {
 	} else if !slices.Contains(iosample.Sources, o.source) {
 		return usageError("--source is %q, want auto, %s", o.source, strings.Join(iosample.Sources, ", "))
 	}
-	const least = 10 * time.Millisecond
-	if o.sampleInterval < least {
-		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, least)
+	if o.sampleInterval < leastSampleInterval {
+		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, leastSampleInterval)
 	}
 	if o.interval < o.sampleInterval {
 		return usageError("--interval is %v, less than --sample-interval, %v", o.interval, o.sampleInterval)

@@ -24,13 +24,16 @@ func (o *sourceOptions) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.sampleInterval, "sample-interval", 100*time.Millisecond, "take a sample of the syncs each `time`")
 }
 
+// leastSampleInterval is the shortest time between samples.
+const leastSampleInterval = 10 * time.Millisecond
+
 // check reads the flags' values.
 func (o *sourceOptions) check() error {
 	if !slices.Contains(append([]string{"auto", "none"}, iosample.Sources...), o.source) {
 		return usageError("--source is %q, want auto, %s or none", o.source, strings.Join(iosample.Sources, ", "))
 	}
-	if least := 10 * time.Millisecond; o.sampleInterval < least {
-		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, least)
+	if o.sampleInterval < leastSampleInterval {
+		return usageError("--sample-interval is %v, want at least %v", o.sampleInterval, leastSampleInterval)
 	}
 	return nil
 }

@@ -122,7 +122,10 @@ func (o *watchOptions) check(f *pflag.FlagSet) error {
 	if err := o.sourceOptions.check(); err != nil {
 		return err
 	}
-	if o.interval < o.sampleInterval {
+	switch {
+	case o.interval < leastSampleInterval:
+		return usageError("--interval is %v, want at least %v", o.interval, leastSampleInterval)
+	case o.interval < o.sampleInterval && o.source != "none":
 		return usageError("--interval is %v, less than --sample-interval, %v", o.interval, o.sampleInterval)
 	}
 	if o.count < 0 || f.Changed("count") && o.count == 0 {
