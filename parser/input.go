@@ -213,15 +213,39 @@ func decompress(src io.Reader) (io.Reader, error) {
 	magic, _ := buffered.Peek(4) // a short file is the framer's to report
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(buffered)
+		r, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, nothingUnpacked(err)
+		}
+		return &archive{r: r}, nil
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
+		r, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxArchiveWindow))
+		return &archive{r: r}, err
 	case bytes.HasPrefix(magic, []byte{0xfd, '7', 'z', 'X'}), bytes.HasPrefix(magic, []byte("BZh")), bytes.HasPrefix(magic, []byte("PK\x03\x04")):
 		return nil, fault(ErrNotBinlog, "an archive of a kind that is not read (.gz and .zst are): decompress it first")
 	default:
 		return buffered, nil
 	}
+}
+
+// archive is what a decompressor gives.
+type archive struct {
+	r    io.Reader
+	some bool
+}
+
+func (a *archive) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	a.some = a.some || n > 0
+	if err != nil && !errors.Is(err, io.EOF) && !a.some {
+		err = nothingUnpacked(err)
+	}
+	return n, err
+}
+
+func nothingUnpacked(err error) error {
+	return fmt.Errorf("nothing of the archive can be unpacked: %w", err)
 }
 
 // numbered is the name of a log: a base, a number of six digits and more, and

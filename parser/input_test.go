@@ -252,6 +252,20 @@ func TestCutArchive(t *testing.T) {
 	}
 }
 
+// An archive of which nothing is there says so, as there is no position to tell.
+func TestCutArchiveStart(t *testing.T) {
+	log := builderLog(t, 2000)
+	for name, data := range map[string][]byte{"binlog.000001.gz": gzipped(t, log)[:5], "binlog.000001.zst": zstandard(t, log)[:100]} {
+		writeFiles(t, map[string][]byte{name: data})
+		for _, arg := range []string{name, "-"} {
+			lines, _, errs := readInputs(t, []string{arg}, bytes.NewReader(data))
+			if len(lines) > 0 || len(errs) != 1 || !errors.Is(errs[0], io.ErrUnexpectedEOF) || !strings.HasSuffix(errs[0].Error(), ": nothing of the archive can be unpacked: unexpected EOF") {
+				t.Errorf("%s: got %d transactions and %v", arg, len(lines), errs)
+			}
+		}
+	}
+}
+
 // readInputs reads all that Find finds.
 func readInputs(t *testing.T, args []string, stdin io.Reader) (lines []string, logs []*parser.Log, errs []error) {
 	t.Helper()
