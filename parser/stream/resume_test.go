@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"bgcstat/parser"
@@ -99,6 +100,17 @@ func TestShort(t *testing.T) {
 		if got := s.short(); got != test.short {
 			t.Errorf("%s:%d of %s: %t", test.file, test.at, test.until, got)
 		}
+	}
+}
+
+// TestTooShort has an event that ends before what is passed over of it: that is
+// not the end of a dump.
+func TestTooShort(t *testing.T) {
+	if err := discard(strings.NewReader("1234"), 4); err != nil {
+		t.Error(err)
+	}
+	if err := discard(strings.NewReader("123"), 4); !errors.Is(err, errTooShort) || errors.Is(err, io.EOF) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -184,6 +184,17 @@ func (s *source) told() bool {
 // size is how much of the event is left.
 func (s *source) size() int64 { return int64(len(s.pending)) + s.left }
 
+var errTooShort = errors.New("malformed answer: event is shorter than its length")
+
+// discard passes over the next n bytes of an event.
+func discard(event io.Reader, n int64) error {
+	_, err := io.CopyN(io.Discard, event, n)
+	if errors.Is(err, io.EOF) { // which would be the end of a dump
+		return errTooShort
+	}
+	return err
+}
+
 // take gives bytes of the event under way.
 func (s *source) take(b []byte) (n int, err error) {
 	if len(s.pending) > 0 {
@@ -193,7 +204,7 @@ func (s *source) take(b []byte) (n int, err error) {
 		n, err = s.events.Read(b[:min(int64(len(b)), s.left)])
 		s.left -= int64(n)
 		if errors.Is(err, io.EOF) {
-			err = errors.New("malformed answer: event is shorter than its length")
+			err = errTooShort
 		}
 	}
 	s.at += int64(n)
@@ -329,7 +340,7 @@ func (s *source) event() error {
 	case start > s.at:
 		s.jump = start
 	case start < s.at:
-		if _, err := io.CopyN(io.Discard, s.events, s.at-start); err != nil {
+		if err := discard(s.events, s.at-start); err != nil {
 			return err
 		}
 	}
@@ -372,6 +383,9 @@ func (s *source) small(h header) ([]byte, error) {
 	}
 	b := make([]byte, h.length)
 	_, err := io.ReadFull(s.events, b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errTooShort
+	}
 	return b, err
 }
 
