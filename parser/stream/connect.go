@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,11 @@ func (s *source) open() error {
 	}
 	// A server that does not give what was asked for says so in the place of the
 	// first event.
-	if err := s.event(); err != nil {
+	err := s.event()
+	if errors.Is(err, io.EOF) { // as where a server shuts down
+		err = s.endedDump()
+	}
+	if err != nil {
 		return cmp.Or(s.fatal(err), err)
 	}
 	return nil

@@ -237,17 +237,17 @@ func (s *source) fill(wait bool) error {
 				continue
 			}
 			// Whether the log goes on is not known: what it gives once more tells.
-			s.lost = fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
+			s.lost = s.endedDump()
 			s.asked, s.quiet = true, true
 			s.disconnect()
 		default:
 			if errors.Is(err, io.EOF) && s.bounded() {
 				if s.early++; s.early > maxEarly {
-					return s.fail(fmt.Errorf("%w to %s: the server has ended the dump at %v, before %v", server.ErrLost, s.conn.Target(), parser.Pos{File: s.file, Offset: s.at}, s.until))
+					return s.fail(fmt.Errorf("%w at %v, before %v", s.endedDump(), parser.Pos{File: s.file, Offset: s.at}, s.until))
 				}
 			}
 			if errors.Is(err, io.EOF) {
-				err = fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
+				err = s.endedDump()
 			}
 			if err := s.fatal(err); err != nil {
 				return s.fail(err)
@@ -256,6 +256,11 @@ func (s *source) fill(wait bool) error {
 		}
 	}
 	return nil
+}
+
+// endedDump is io.EOF of a dump in the words of a connection that is lost.
+func (s *source) endedDump() error {
+	return fmt.Errorf("%w to %s: the server has ended the dump", server.ErrLost, s.conn.Target())
 }
 
 // maxEarly is how many times in a row a bounded dump may end too early.
