@@ -294,6 +294,10 @@ func followError(err error) *exitError {
 		return e.hint("--from LOG:OFFSET wants the offset of a transaction, as bgcstat dump has it; LOG alone begins with the log")
 	case errors.Is(err, stream.ErrNoGTIDs):
 		return e.hint("--from LOG:OFFSET begins at a place in a log, --from oldest at the oldest one")
+	case errors.Is(err, stream.ErrReplaced):
+		return e.hint("start again: --from oldest reads the new logs from their beginning")
+	case errors.Is(err, stream.ErrOtherServer):
+		return e.hint("start again: --from current follows the server that answers now")
 	}
 	if p, ok := errors.AsType[*server.PrivilegeError](err); ok && p.Purpose == "the binlog position" {
 		return e.hint("--from oldest, or LOG:OFFSET, needs no position")

@@ -169,6 +169,9 @@ func TestWatchFaults(t *testing.T) {
 				if last := lastLine(&w.errs); !strings.HasPrefix(last, "bgcstat: log was replaced: ") {
 					t.Errorf("said was\n%s", &w.errs)
 				}
+				if !strings.HasSuffix(w.errs.String(), "\nbgcstat: hint: start again: --from oldest reads the new logs from their beginning\n") {
+					t.Errorf("no hint in\n%s", &w.errs)
+				}
 				if r := read(t, w.out.String()).summary.Result; r.Transactions != 1 {
 					t.Errorf("%d transactions, want 1", r.Transactions)
 				}
