@@ -399,14 +399,16 @@ func (w *watcher) count(v *iosample.Interval) {
 	}
 }
 
-// pollEvery is how often settings are read again. Tests shorten it.
+// pollEvery is how often settings are read again. Tests change it.
 var pollEvery = 10 * time.Second
+
+// pollSoon is how long it takes until the position is looked at again that was
+// behind what was read.
+const pollSoon = time.Second
 
 // poll reads the server's settings again and again, and once more when ctx ends,
 // and tells what changed. It looks at the server's position, too.
 func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]string) {
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
 	look := func(ctx context.Context) bool {
 		now, err := conn.Settings(ctx)
 		if err != nil {
@@ -418,8 +420,12 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 	}
 	behind, failovers := 0, int64(0)
 	for {
+		wait := pollEvery
+		if behind > 0 {
+			wait = min(wait, pollSoon)
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()

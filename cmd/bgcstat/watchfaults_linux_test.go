@@ -159,12 +159,18 @@ func TestWatchFaults(t *testing.T) {
 
 			// The dump knows nothing of it, as little is written afterwards.
 			t.Run("reset", func(t *testing.T) {
+				defer func(before time.Duration) { pollEvery = before }(pollEvery)
+				pollEvery = 5 * time.Second
 				w := startHere(t, args...)
 				insert()
 				w.await(t, `"transactions":1`)
 				s.Exec(t, map[bool]string{true: "RESET BINARY LOGS AND GTIDS", false: "RESET MASTER"}[kind.MySQL()])
+				reset := time.Now()
 				if status := w.ended(t); status != statusDamaged {
 					t.Errorf("status %d, want %d", status, statusDamaged)
+				}
+				if took := time.Since(reset); took > 2*pollEvery { // the first look finds it, and two soon after
+					t.Errorf("it took %v", took)
 				}
 				if last := lastLine(&w.errs); !strings.HasPrefix(last, "bgcstat: log was replaced: ") {
 					t.Errorf("said was\n%s", &w.errs)
