@@ -187,6 +187,11 @@ func (w *watcher) event(kind, format string, args ...any) {
 func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o.out != "" { // which is written also where nobody reads the lines any more
+		pipe := make(chan os.Signal, 1)
+		signal.Notify(pipe, syscall.SIGPIPE)
+		defer signal.Stop(pipe)
+	}
 	if err := o.makeDir(); err != nil {
 		return err
 	}
@@ -589,17 +594,18 @@ func (w *watcher) values() metrics.Values {
 // end reports on all that was seen. why is what ended the watch, nil where that
 // was the user.
 func (w *watcher) end(why error) error {
-	if errors.Is(why, syscall.EPIPE) {
+	gone := errors.Is(why, syscall.EPIPE) // who reads what is printed is
+	if gone && w.o.out == "" {
 		return why
 	}
 	result := w.feed.finish(w.changed) // by now nobody else is there
-	if err := w.showEvents(); err != nil {
-		return err
-	}
-	if errors.Is(why, stream.ErrClosed) {
+	if gone || errors.Is(why, stream.ErrClosed) {
 		why = nil
 	}
 	if why != nil && result.Transactions == 0 && !errors.Is(why, errCut) {
+		if err := w.showEvents(); err != nil {
+			return err
+		}
 		return followError(why)
 	}
 	if w.feed.overrun {
@@ -611,16 +617,19 @@ func (w *watcher) end(why error) error {
 	if w.o.redact {
 		result = report.Redact(result)
 	}
-	s := w.state(time.Now())
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.screen.end(s, result); err != nil {
-		return err
+	if !gone {
+		err := w.print(result)
+		if gone = errors.Is(err, syscall.EPIPE); err != nil && !gone {
+			return err
+		}
 	}
 	if w.o.out != "" {
 		if err := w.o.write(w.u, result, w.o.out); err != nil {
 			return err
 		}
+	}
+	if gone {
+		return syscall.EPIPE
 	}
 	for _, l := range w.stream.Logs() {
 		if l.Damaged > 0 {
@@ -637,4 +646,15 @@ func (w *watcher) end(why error) error {
 		return nil
 	}
 	return err
+}
+
+// print prints what was not shown yet, and the result.
+func (w *watcher) print(r *analysis.Result) error {
+	if err := w.showEvents(); err != nil {
+		return err
+	}
+	s := w.state(time.Now())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.screen.end(s, r)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bgcstat/analysis"
 	"bgcstat/parser/server"
 	"bgcstat/parser/servertest"
 	"bgcstat/parser/stream"
@@ -154,6 +157,36 @@ func TestWatchFaults(t *testing.T) {
 					if time.Now().After(deadline) {
 						t.Fatalf("metrics are %.300q", page)
 					}
+				}
+			})
+
+			// As with | head: what was seen until then is written.
+			t.Run("reader gone", func(t *testing.T) {
+				r, w, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := t.TempDir()
+				cmd := child(append([]string{"watch", "--no-defaults", "--out", out, "--plots", "timeline"}, args...)...)
+				var said output
+				cmd.Stdout, cmd.Stderr = w, &said
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				defer cmd.Process.Kill()
+				w.Close()
+				lines := bufio.NewScanner(r)
+				lines.Scan()
+				insert()
+				for lines.Scan() && !strings.Contains(lines.Text(), `"transactions":1`) {
+				}
+				r.Close()
+				if err := cmd.Wait(); err != nil {
+					t.Errorf("%v\n%s", err, &said)
+				}
+				var result analysis.Result
+				if b, err := os.ReadFile(filepath.Join(out, "report.json")); err != nil || json.Unmarshal(b, &result) != nil || result.Transactions != 1 {
+					t.Errorf("%v, with %d transactions\n%s", err, result.Transactions, &said)
 				}
 			})
 
