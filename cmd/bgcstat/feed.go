@@ -55,10 +55,12 @@ const (
 	// maxSyncs bounds how many syncs these have: some 40 MB, or minutes of them
 	// where thousands are made a second.
 	maxSyncs = 1 << 19
-	// patience is how long a transaction waits for its sync: at sync_binlog=1,
-	// where samples are joined, it has been made when the transaction comes.
-	patience = 5 * time.Second
 )
+
+// patience is how long a transaction waits for its sync: at sync_binlog=1,
+// where samples are joined, it has been made when the transaction comes. Tests
+// change it.
+var patience = 5 * time.Second
 
 func newFeed(s *stream.Stream, a *analysis.Analyzer, fault func(error)) *feed {
 	f := &feed{stream: s, analyzer: a, fault: fault, streamDone: make(chan struct{})}

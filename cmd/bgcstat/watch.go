@@ -161,6 +161,7 @@ type watcher struct {
 	replaced  chan error   // has what poll found of the log that is read
 	failovers atomic.Int64 // how often another server has answered
 	cut       atomic.Bool  // the connection is lost
+	unsynced  atomic.Bool  // transactions are not synced each any more
 
 	mu         sync.Mutex // guards what is below
 	counts     *syncCounts
@@ -353,10 +354,14 @@ func (w *watcher) sample(ctx context.Context) {
 	}
 	defer w.feed.noSamples(false) // else a transaction, and with it the stream's end, would wait for one
 	take := func(ctx context.Context, last bool) error {
+		unsynced := w.unsynced.Load()
 		v, err := w.sampler.Sample(ctx, last)
 		if v != nil {
 			w.feed.sample(v)
 			w.count(v)
+		}
+		if unsynced { // this one has all that were made before
+			w.feed.noSamples(true)
 		}
 		return err
 	}
@@ -473,6 +478,7 @@ func (w *watcher) compare(before, now map[string]string) {
 		w.event("setting-changed", "%s is %s, was %s", name, now[name], before[name])
 		if name == "sync_binlog" && now[name] != "1" {
 			w.feed.noArrivals()
+			w.unsynced.Store(true)
 		}
 		w.mu.Lock()
 		w.changed = append(w.changed, name)

@@ -65,13 +65,13 @@ func startHere(t *testing.T, args ...string) *here {
 			panic("watch goes on") // which would be waited for
 		}
 	})
-	w.await(t, `"type":"interval"`)
+	w.await(t, `"type":"interval"`, 1)
 	return w
 }
 
-func (w *here) await(t *testing.T, text string) {
+func (w *here) await(t *testing.T, text string, times int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(w.out.String(), text); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(w.out.String(), text) < times; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("watch has not printed %s: %s", text, &w.errs)
 		}
@@ -196,7 +196,7 @@ func TestWatchFaults(t *testing.T) {
 				pollEvery = 5 * time.Second
 				w := startHere(t, args...)
 				insert()
-				w.await(t, `"transactions":1`)
+				w.await(t, `"transactions":1`, 1)
 				s.Exec(t, map[bool]string{true: "RESET BINARY LOGS AND GTIDS", false: "RESET MASTER"}[kind.MySQL()])
 				reset := time.Now()
 				if status := w.ended(t); status != statusDamaged {
@@ -399,6 +399,27 @@ func TestWatchSettings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWatchUnsynced sets sync_binlog to 0: a transaction behind that waits for no
+// sync.
+func TestWatchUnsynced(t *testing.T) {
+	if os.Geteuid() != 0 {
+		need(t, "needs root, to count syncs in the kernel")
+	}
+	defer func(before time.Duration) { patience = before }(patience)
+	patience = time.Hour
+	s := servertest.Start(t, servertest.MySQL97, "--sync-binlog=1")
+	s.Exec(t, "CREATE DATABASE sb; CREATE TABLE sb.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT); CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
+	w := startHere(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "100ms", "--format", "json", "--retries", "0")
+	t.Cleanup(s.Kill) // which ends it
+	const one = `"transactions":1,"bytes"`
+	s.Exec(t, "INSERT INTO sb.t (v) VALUES (1)")
+	w.await(t, one, 1)
+	s.Exec(t, "SET GLOBAL sync_binlog = 0")
+	w.await(t, "sync_binlog is 0, was 1", 1)
+	s.Exec(t, "INSERT INTO sb.t (v) VALUES (2)")
+	w.await(t, one, 2)
 }
 
 // TestCautions has servers that cannot be started for a test.
