@@ -424,6 +424,7 @@ func (s *source) reconnect() error {
 		s.notify(ServerChanged, "another server answers, %s (server_id %s), after %v: a new segment begins, by GTID", s.now.Version, s.now.Settings["server_id"], after)
 		s.known = s.now.identity()
 		s.abandoned, s.fresh, s.moved, s.came = s.file != "", true, true, false
+		s.until, s.asked = parser.Pos{}, false // its logs end elsewhere
 		return nil
 	}
 	s.notify(Resumed, "connected again after %v, at %v", after, parser.Pos{File: cmp.Or(s.file, s.stream.config.From.File), Offset: s.boundary})
@@ -436,6 +437,9 @@ func (s *source) again() error {
 		return err
 	}
 	if s.other() {
+		if s.stream.config.Bounded {
+			return fmt.Errorf("%w: %s is a log of the first one", ErrOtherServer, cmp.Or(s.file, s.stream.config.From.File))
+		}
 		if err := s.now.check(&s.stream.config.From); err != nil {
 			return err
 		}

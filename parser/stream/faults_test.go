@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bgcstat/parser"
 	"bgcstat/parser/server"
 	"bgcstat/parser/servertest"
 	"bgcstat/parser/stream"
@@ -318,6 +319,59 @@ func TestEndedUnknown(t *testing.T) {
 	same(t, "across the end", got, inFiles(t, s))
 	if len(notices) > 0 || f.State().Reconnects > 0 {
 		t.Errorf("told was %v", notices)
+	}
+}
+
+// TestBoundedFailover has another server answer in the middle of a bounded read,
+// and that one's dump ended in the middle, too.
+func TestBoundedFailover(t *testing.T) {
+	// Two servers with the same GTIDs.
+	var servers [2]*servertest.Server
+	for i := range servers {
+		servers[i] = start(t, servertest.MariaDB1011, "--binlog-format=ROW")
+		servers[i].Exec(t, strings.Repeat("INSERT INTO d.t (v) VALUES (REPEAT('x', 1000000));", 60))
+	}
+	first, second := servers[0], servers[1]
+	for _, oneLog := range []bool{false, true} {
+		p := startProxy(t, first.Addr())
+		var notices []stream.Notice
+		c := stream.Config{
+			Server: p.options(), From: stream.Start{File: filepath.Base(first.Binlogs(t)[0]), Offset: 4}, Bounded: oneLog, ToLastLog: !oneLog, Retries: 5,
+			Notify: func(n stream.Notice) { notices = append(notices, n) },
+		}
+		f, err := stream.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var got []string
+		since := 0 // the other server answers
+		for {
+			var txn *parser.Txn
+			if txn, _, err = f.Next(); err != nil {
+				break
+			}
+			if got = append(got, txn.GTID.String()); len(got) == 5 {
+				target := second.Addr()
+				p.target.Store(&target)
+				p.cut()
+			}
+			if !slices.ContainsFunc(notices, func(n stream.Notice) bool { return n.Kind == stream.ServerChanged }) {
+				continue
+			}
+			if since++; since == 5 { // the rest has no room between here and there
+				second.Exec(t, "KILL QUERY "+second.Exec(t, "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"))
+			}
+		}
+		if oneLog {
+			if !errors.Is(err, stream.ErrOtherServer) {
+				t.Errorf("one log: ends with %v after %d transactions", err, len(got))
+			}
+			continue
+		}
+		if want := gtidsIn(t, second); !errors.Is(err, io.EOF) || !slices.Equal(got, want) || since < 5 {
+			t.Errorf("ends with %v after %d of %d transactions, %d from the other server", err, len(got), len(want), since)
+		}
 	}
 }
 

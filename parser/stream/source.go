@@ -269,7 +269,7 @@ const maxEarly = 5
 // short reports whether a log went on behind what came of it when reading began.
 // A server that shuts down, or a KILL QUERY, ends a dump like its own end does.
 func (s *source) short() bool {
-	if s.until.File == "" || s.moved {
+	if s.until.File == "" {
 		return false
 	}
 	if s.file == s.until.File {
