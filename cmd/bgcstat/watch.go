@@ -275,8 +275,12 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	beside.Go(func() { w.sample(sampling) })
 	beside.Go(func() { w.poll(sampling, polled, settings) })
 	err = w.loop(ctx)
-	if err == nil && w.cut.Load() {
+	switch {
+	case err != nil:
+	case w.cut.Load():
 		err = errCut
+	case !w.stream.State().Begun:
+		err = errNotBegun
 	}
 	w.stream.Close()
 	<-w.feed.streamDone
@@ -285,8 +289,12 @@ func (o *watchOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet) error {
 	return w.end(err)
 }
 
-// errCut: the user has ended a watch that was waiting for the server.
-var errCut = errors.New("ended while the connection was lost: what was committed since then is not in the report")
+var (
+	// errCut: the user has ended a watch that was waiting for the server.
+	errCut = errors.New("ended while the connection was lost: what was committed since then is not in the report")
+	// errNotBegun: or one that had not come to the place to begin at.
+	errNotBegun = errors.New("ended before reading came to the place that --from gives: whether the log has it is not known")
+)
 
 // followError adds to an error of the stream what to do about it.
 func followError(err error) *exitError {
@@ -598,7 +606,7 @@ func (w *watcher) values() metrics.Values {
 }
 
 // end reports on all that was seen. why is what ended the watch, nil where that
-// was the user.
+// was the user and nothing is missing.
 func (w *watcher) end(why error) error {
 	gone := errors.Is(why, syscall.EPIPE) // who reads what is printed is
 	if gone && w.o.out == "" {
@@ -608,7 +616,8 @@ func (w *watcher) end(why error) error {
 	if gone || errors.Is(why, stream.ErrClosed) {
 		why = nil
 	}
-	if why != nil && result.Transactions == 0 && !errors.Is(why, errCut) {
+	byUser := errors.Is(why, errCut) || errors.Is(why, errNotBegun)
+	if why != nil && result.Transactions == 0 && !byUser {
 		if err := w.showEvents(); err != nil {
 			return err
 		}

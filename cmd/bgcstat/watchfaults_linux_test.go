@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -398,6 +399,45 @@ func TestWatchSettings(t *testing.T) {
 				t.Errorf("groups in lines are %+v, and %+v in the last", w.sum.Sync, last)
 			}
 		})
+	}
+}
+
+// TestWatchNotBegun ends a watch while events are passed over in front of the
+// place to begin at.
+func TestWatchNotBegun(t *testing.T) {
+	s := servertest.Start(t, servertest.MariaDB1011, "--binlog-format=ROW")
+	s.Exec(t, "CREATE DATABASE sb; CREATE TABLE sb.t (v LONGBLOB); CREATE USER sb@'127.0.0.1' IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@'127.0.0.1'")
+	s.Exec(t, "INSERT INTO sb.t VALUES (REPEAT('x', 4000000)); FLUSH BINARY LOGS")
+	// The log comes in part only.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", s.Addr())
+			if err != nil {
+				client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(server, client); server.Close() }()
+			go func() { _, _ = io.CopyN(client, server, 1_000_000) }()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	cmd := child("watch", "--no-defaults", "-h", "127.0.0.1", "-P", port, "--ssl-mode", "DISABLED", "-u", "sb",
+		"--source", "none", "--interval", "20ms", "--count", "2", "--from", filepath.Base(s.Binlogs(t)[0])+":9999999999")
+	var printed, said output
+	cmd.Stdout, cmd.Stderr = &printed, &said
+	_ = cmd.Run() // whose status is looked at
+	const want = "bgcstat: ended before reading came to the place that --from gives: whether the log has it is not known\n"
+	if cmd.ProcessState.ExitCode() != statusDamaged || said.String() != want || !strings.HasPrefix(printed.String(), watchHeader) {
+		t.Errorf("%v\n%s%s", cmd.ProcessState, &printed, &said)
 	}
 }
 

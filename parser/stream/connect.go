@@ -81,6 +81,9 @@ func (s *source) open() error {
 	if err := s.dump(); err != nil {
 		return err
 	}
+	if s.begin == 0 || s.until == (parser.Pos{File: c.From.File, Offset: c.From.Offset}) {
+		s.found()
+	}
 	// A server that does not give what was asked for says so in the place of the
 	// first event.
 	err := s.event()
@@ -263,7 +266,7 @@ func (s *source) dump() error {
 	}
 	s.begin, s.passed = 0, 0
 	if !byGTID && offset > firstOffset {
-		s.begin, s.resumed = offset, s.made != 0
+		s.begin, s.resumed = offset, s.there
 	}
 	if offset > 1<<32-1 { // the command has no room for it: what was given out is passed over
 		offset = firstOffset

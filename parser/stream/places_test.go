@@ -55,6 +55,50 @@ func TestEveryOffset(t *testing.T) {
 	}
 }
 
+// TestBegun tells whether the place to begin at was found.
+func TestBegun(t *testing.T) {
+	for _, kind := range servertest.Some() {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := start(t, kind)
+			s.Exec(t, "INSERT INTO d.t (v) VALUES ('one'); FLUSH BINARY LOGS")
+			logs := s.Binlogs(t)
+			first, last := filepath.Base(logs[0]), filepath.Base(logs[len(logs)-1])
+			var before *parser.Txn
+			open := func(from stream.Start, want bool) *stream.Stream {
+				t.Helper()
+				f, err := stream.Open(t.Context(), stream.Config{Server: options(s), From: from, ToLastLog: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(f.Close)
+				if got := f.State().Begun; got != want {
+					t.Errorf("%+v: begun %t", from, got)
+				}
+				return f
+			}
+			f := open(stream.Start{Oldest: true}, true)
+			for range 2 {
+				txn, _, err := f.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				before = txn
+			}
+			f = open(stream.Start{File: first, Offset: before.End}, false)
+			if _, _, err := f.Next(); err != nil || !f.State().Begun {
+				t.Errorf("at its transaction: begun %t, %v", f.State().Begun, err)
+			}
+			f = open(stream.Start{File: first, Offset: 9_999_999_999}, false)
+			if _, _, err := f.Next(); !errors.Is(err, stream.ErrPosition) || f.State().Begun {
+				t.Errorf("behind the end: begun %t, %v", f.State().Begun, err)
+			}
+			open(stream.Start{File: first, Offset: 4}, true)
+			open(stream.Start{File: last}, true)
+			open(stream.Start{}, true)
+		})
+	}
+}
+
 // readFrom reads a bounded stream to its end, or to its first error.
 func readFrom(t *testing.T, c stream.Config) (lines []string, err error) {
 	t.Helper()

@@ -47,6 +47,7 @@ type source struct {
 	moved    bool   // it is of another server than the one at first
 	came     bool   // a transaction of this server
 	begin    int64  // where the dump begins in the log, until it has
+	there    bool   // the place that was asked for at first was found
 	resumed  bool   // it goes on in a log that was read before
 	passed   int64  // length of what was passed over, which may stand there
 
@@ -338,6 +339,7 @@ func (s *source) event() error {
 			return s.noBegin("no transaction begins there")
 		}
 		s.begin, s.passed = 0, 0
+		s.found()
 	}
 	switch {
 	case s.next <= s.at:
@@ -355,10 +357,22 @@ func (s *source) event() error {
 
 // begun gives an error where the log has ended before the offset to begin at.
 func (s *source) begun() error {
-	if s.file != "" && s.begin > s.next {
+	if s.file == "" {
+		return nil
+	}
+	if s.begin > s.next {
 		return s.noBegin("the log ends at %d", s.next)
 	}
+	s.found()
 	return nil
+}
+
+// found takes note that the place to begin at is in the log.
+func (s *source) found() {
+	if !s.there {
+		s.there = true
+		s.stream.update(func(st *State) { st.Begun = true })
+	}
 }
 
 // noBegin says why a dump cannot begin where it was to. Where reading had come

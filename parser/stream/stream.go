@@ -78,6 +78,7 @@ type State struct {
 	Settings   map[string]string // what Facts has of it; not to be changed
 	File       string            // of the log that is read, without a directory
 	Offset     int64             // up to which it was read
+	Begun      bool              // the place to begin at was found; until then events in front of it may be passed over
 	Reconnects int64
 	Heard      time.Time // when the last event or heartbeat came
 }
