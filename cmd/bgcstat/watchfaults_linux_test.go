@@ -229,13 +229,20 @@ func TestWatchFaults(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				for strings.Count(printed.String(), "\n") < 3 {
-					time.Sleep(20 * time.Millisecond)
+				defer cmd.Process.Kill() // where the test failed before its end
+				has := func(text string) {
+					t.Helper()
+					for deadline := time.Now().Add(30 * time.Second); !regexp.MustCompile(text).MatchString(printed.String()); time.Sleep(20 * time.Millisecond) {
+						if time.Now().After(deadline) {
+							t.Fatalf("no %s in\n%s%s", text, &printed, &said)
+						}
+					}
 				}
+				has(`\n\d\d:`) // below the heading
 				insert()
 				w.await(t, `"transactions":1`, 1)
 				patient.await(t, `"transactions":1`, 1)
-				time.Sleep(200 * time.Millisecond)
+				has(`groups (are|only)`) // with the first transaction
 				s.Stop(t)
 				w.ended(t, statusDamaged)
 				if want := "bgcstat: given up after 2 attempts to connect again: connect to sb@localhost via " + s.Socket + ": "; !strings.HasPrefix(lastLine(&w.errs), want) {

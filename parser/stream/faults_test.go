@@ -180,7 +180,29 @@ func follow(t *testing.T, c stream.Config) *follower {
 	return f
 }
 
-// caughtUp waits until the stream has come to the server's position, and ends it.
+// wait waits until n transactions more have come.
+func (f *follower) wait(t *testing.T, n int64) {
+	t.Helper()
+	from := f.at.Load()
+	for deadline := time.Now().Add(60 * time.Second); f.at.Load() < from+n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no more transactions: %+v", f.State())
+		}
+	}
+}
+
+// connectedAgain waits until there were so many reconnects.
+func (f *follower) connectedAgain(t *testing.T, times int64) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); f.State().Reconnects < times; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no new connection: %+v", f.State())
+		}
+	}
+}
+
+// caughtUp waits until the stream has come to the server's position, or behind it,
+// and ends it.
 func (f *follower) caughtUp(t *testing.T, s *servertest.Server) {
 	t.Helper()
 	conn, err := server.Connect(t.Context(), options(s))
@@ -198,7 +220,8 @@ func (f *follower) caughtUp(t *testing.T, s *servertest.Server) {
 			t.Fatalf("stream ended: %v", f.err)
 		default:
 		}
-		if st := f.State(); st.File == file && st.Offset == offset {
+		// MariaDB may write of a checkpoint at any time.
+		if st := f.State(); st.File == file && st.Offset >= offset {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -222,15 +245,7 @@ func TestEachOnce(t *testing.T) {
 			first := len(inFiles(t, s))
 			f := follow(t, stream.Config{Server: p.options(), Heartbeat: 200 * time.Millisecond})
 			stop := load(t, s, 4)
-			wait := func(n int64) {
-				t.Helper()
-				from := f.at.Load()
-				for deadline := time.Now().Add(60 * time.Second); f.at.Load() < from+n; time.Sleep(5 * time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatalf("no more transactions: %+v, %v", f.State(), f.notices)
-					}
-				}
-			}
+			wait := func(n int64) { t.Helper(); f.wait(t, n) }
 			wait(100)
 			// 1. Ten KILLs of the dump thread, with a new log between each.
 			for range 10 {
@@ -414,10 +429,16 @@ func TestFailover(t *testing.T) {
 			// From some time on nothing comes from the server: the rest must come
 			// from the replica.
 			stop := load(t, s, 3)
-			time.Sleep(time.Second)
+			f.wait(t, 100)
 			p.stalled.Store(true)
-			time.Sleep(500 * time.Millisecond)
+			from := len(gtidsIn(t, s))
+			for deadline := time.Now().Add(60 * time.Second); len(gtidsIn(t, s)) < from+50; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("nothing more is committed")
+				}
+			}
 			stop()
+			committed := int64(len(gtidsIn(t, s)) - len(first))
 			want := s.Exec(t, "SELECT COUNT(*) FROM d.t")
 			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 				if got, err := replica.Query("SELECT COUNT(*) FROM d.t"); err == nil && got == want {
@@ -433,17 +454,14 @@ func TestFailover(t *testing.T) {
 			p.stalled.Store(false)
 			s.Kill()
 			// Lost again before and while the new server is written to.
-			for deadline := time.Now().Add(30 * time.Second); f.State().Reconnects == 0; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("no connection to the replica: %v", f.State())
-				}
-			}
+			f.connectedAgain(t, 1)
 			p.cut()
-			time.Sleep(500 * time.Millisecond)
+			f.connectedAgain(t, 2)
 			stop = load(t, replica, 3)
-			time.Sleep(300 * time.Millisecond)
+			f.wait(t, 50)
 			p.cut()
-			time.Sleep(time.Second)
+			f.connectedAgain(t, 3)
+			f.wait(t, 50)
 			stop()
 			f.caughtUp(t, replica)
 
@@ -462,8 +480,8 @@ func TestFailover(t *testing.T) {
 			if n := len(slices.Compact(slices.Clone(got))); n != len(got) {
 				t.Errorf("%d transactions came more than once", len(got)-n)
 			}
-			if n, err := strconv.ParseInt(strings.TrimSpace(want), 10, 64); err != nil || seen >= n {
-				t.Errorf("%d transactions came from the server, of %s rows: none were left for the replica", seen, want)
+			if seen >= committed {
+				t.Errorf("%d transactions came from the server, of %d: none were left for the replica", seen, committed)
 			}
 			changed := slices.ContainsFunc(f.notices, func(n stream.Notice) bool { return n.Kind == stream.ServerChanged })
 			if !changed {
