@@ -79,7 +79,8 @@ Ctrl-C and signals to end go to COMMAND, and the report is of what there was.
 
 Exit status: that of COMMAND (128 and more where a signal ended it), or else
   0  done
-  1  the server or RUN cannot be used, or COMMAND cannot be run
+  1  the server or RUN cannot be used, the log cannot be read, or COMMAND cannot
+     be run
   2  wrong usage
   3  COMMAND ended well, but the recording is not complete; RUN says what is
      missing`,
@@ -175,6 +176,9 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 		return err
 	}
 	defer r.sampler.close()
+	if err := r.checkLog(ctx); err != nil {
+		return err
+	}
 	_, err = os.Lstat(o.out)
 	made := errors.Is(err, fs.ErrNotExist)
 	if err := makeRunDir(o.out); err != nil {

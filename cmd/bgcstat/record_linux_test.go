@@ -387,8 +387,23 @@ func TestRecordFromAfar(t *testing.T) {
 			if kind.MySQL() {
 				s.Exec(t, "GRANT SELECT ON performance_schema.* TO watcher@'127.0.0.1'")
 			}
+			port := strconv.Itoa(passOn(t, s))
+			// Who may not read the log is told before the command runs.
+			s.Exec(t, "CREATE USER stranger@'127.0.0.1' IDENTIFIED BY '"+secret+"'; GRANT REPLICATION CLIENT ON *.* TO stranger@'127.0.0.1'")
+			t.Setenv("MYSQL_PWD", secret)
+			dir, ran := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "ran")
+			var out, errs bytes.Buffer
+			status := runBgcstat(&out, &errs, "record", "--no-defaults", "--source", "none", "-h", "127.0.0.1", "-P", port, "-u", "stranger", "--out", dir, "--", "touch", ran)
+			if status != statusNothing || !strings.Contains(errs.String(), "GRANT REPLICATION SLAVE ON *.* TO 'stranger'@'127.0.0.1'") {
+				t.Errorf("status %d: %s", status, &errs)
+			}
+			for _, path := range []string{dir, ran} {
+				if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
 			const updates = 2000
-			args := append([]string{"-h", "127.0.0.1", "-P", strconv.Itoa(passOn(t, s)), "-u", "watcher", "--"}, sysbenchCommand(s, updates)...)
+			args := append([]string{"-h", "127.0.0.1", "-P", port, "-u", "watcher", "--"}, sysbenchCommand(s, updates)...)
 			r := record(t, filepath.Join(t.TempDir(), "run"), nil, args...)
 			if r.status != statusDone || r.run.Read != "connection" || r.run.Server.Local || r.run.Host != nil || r.result.Transactions != updates {
 				t.Errorf("status %d, read by %q, %d transactions, missing %q\n%s", r.status, r.run.Read, r.result.Transactions, r.run.Missing, r.errs)

@@ -29,6 +29,45 @@ type runLog struct {
 	files []string
 }
 
+// checkLog holds that the log can be read when the command has ended: from its
+// file, or else over the connection. An hour of load is not spent in vain.
+func (r *recorder) checkLog(ctx context.Context) error {
+	fault := r.checkFile()
+	if fault == nil {
+		return nil
+	}
+	s, err := stream.Open(ctx, stream.Config{
+		Server: r.options, From: stream.Start{File: r.run.From.File, Offset: r.run.From.Position}, ToLastLog: true,
+	})
+	if err == nil {
+		defer s.Close()
+		_, _, err = s.Next() // to the end, or to what others commit
+	}
+	// What is damaged can be read.
+	if _, damaged := errors.AsType[*parser.Error](err); err == nil || damaged || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return fmt.Errorf("the log cannot be read: %w; and from its files: %w", err, fault)
+}
+
+// checkFile is checkLog of the file that the server writes.
+func (r *recorder) checkFile() error {
+	if r.binlogs == "" {
+		return errFilesUnknown
+	}
+	f, err := os.Open(filepath.Join(r.binlogs, r.run.From.File))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := parser.NewReader(f, r.run.From.File, parser.Options{NoChecksums: true}).Next(); errors.Is(err, parser.ErrEncrypted) {
+		return err
+	}
+	return nil
+}
+
+var errFilesUnknown = errors.New("the server's files are not known on this host")
+
 // report reads the log and writes what is to be told of it.
 func (r *recorder) report(ctx context.Context) error {
 	// 1. The log: from its files, or else from the server.
@@ -118,7 +157,7 @@ func redactRun(run *analysis.Run, r *analysis.Result) (*analysis.Run, *analysis.
 // logFiles are the files of the run's log, where they are on this host.
 func (r *recorder) logFiles() (*runLog, error) {
 	if r.binlogs == "" {
-		return nil, errors.New("the server's files are not known on this host")
+		return nil, errFilesUnknown
 	}
 	files, err := r.names()
 	if err != nil {
