@@ -354,8 +354,12 @@ func TestCompareSettings(t *testing.T) {
 	b := madeRun("b", func(run *Run, r *Result) {
 		run.Server.Version, run.Host = "8.4.6", nil
 		run.Settings["sync_binlog"], run.Settings["binlog_order_commits"], run.Settings["server_id"] = "100", "ON", "2"
+		run.Settings["innodb_log_file_size"], run.Settings["innodb_io_capacity"] = "100663296", "200"
 	})
-	c := Compare([]RunResult{madeRun("a", nil), b})
+	a := madeRun("a", func(run *Run, r *Result) {
+		run.Settings["innodb_log_file_size"], run.Settings["innodb_io_capacity"] = "50331648", "10000"
+	})
+	c := Compare([]RunResult{a, b})
 	var got []string
 	for _, d := range c.Settings {
 		s := d.Name + ": " + c.inWords(d)
@@ -365,14 +369,38 @@ func TestCompareSettings(t *testing.T) {
 		got = append(got, s)
 	}
 	want := []string{
-		"! server version: 9.7.4, 8.4.6", "! sync_binlog: 1, 100",
+		"! server version: 9.7.4, 8.4.6", "! sync_binlog: 1, 100", "! innodb_log_file_size: 50331648, 100663296",
 		"binlog_order_commits: absent, ON", "device: nvme0n1, absent", "host: db1, absent", "host CPUs: 8, absent", "host kernel: 6.12, absent",
+		"innodb_io_capacity: 10000, 200",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("settings differ: %q, want %q", got, want)
 	}
 	if w := c.Warnings[0]; w.Code != "compare-settings" || !strings.Contains(w.Message, "server version (9.7.4, 8.4.6); sync_binlog (1, 100)") {
 		t.Errorf("warning %v", w)
+	}
+}
+
+// Semi-sync has two names, and none where its plugin is not loaded.
+func TestCompareSemiSync(t *testing.T) {
+	run := func(settings ...string) RunResult {
+		return madeRun(fmt.Sprint(settings), func(run *Run, r *Result) {
+			run.Settings["innodb_buffer_pool_size"] = "1"
+			for _, name := range settings {
+				run.Settings[name] = "ON"
+			}
+		})
+	}
+	off, master, source := run(), run("rpl_semi_sync_master_enabled"), run("rpl_semi_sync_source_enabled")
+	unknown := madeRun("old", nil)
+	for _, test := range []struct {
+		a, b RunResult
+		want string
+	}{{off, source, "semi-sync (OFF, ON)"}, {off, master, "semi-sync (OFF, ON)"}, {source, master, ""}, {unknown, source, ""}} {
+		c := Compare([]RunResult{test.a, test.b})
+		if w := c.Warnings[0]; (w.Code == "compare-settings") != (test.want != "") || !strings.HasSuffix(w.Message, test.want) {
+			t.Errorf("%s and %s: %v, want %s", test.a.Dir, test.b.Dir, w, test.want)
+		}
 	}
 }
 

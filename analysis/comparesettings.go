@@ -26,9 +26,11 @@ const (
 	diffCPUs    = "host CPUs"
 	diffDevice  = "device"
 	diffCache   = "device write cache"
-	diffClients = "clients"
-	diffTool    = "load generator"
-	diffCommand = "command"
+	// diffSemiSync is one setting with two names, which a server without it has not.
+	diffSemiSync = "semi-sync"
+	diffClients  = "clients"
+	diffTool     = "load generator"
+	diffCommand  = "command"
 	// What words of a command are called, with their numbers.
 	wordArgument = "word "
 )
@@ -39,7 +41,8 @@ var incomparable = []string{
 	diffFlavor, diffVersion,
 	"sync_binlog", "innodb_flush_log_at_trx_commit", "log_bin", "binlog_format", "binlog_row_image",
 	"binlog_transaction_dependency_tracking", "transaction_write_set_extraction",
-	"innodb_flush_method", "innodb_use_fdatasync", "innodb_doublewrite",
+	"innodb_flush_method", "innodb_use_fdatasync", "innodb_doublewrite", "innodb_redo_log_capacity", "innodb_log_file_size",
+	diffSemiSync,
 	"binlog_encryption", "encrypt_binlog", "binlog_transaction_compression", "log_bin_compress",
 	diffHost, "hostname", diffCPUs, diffDevice, diffCache,
 }
@@ -48,6 +51,9 @@ var incomparable = []string{
 var placeSettings = []string{
 	"version", "version_comment", "server_id", "server_uuid", "port", "socket", "pid_file", "datadir", "log_bin_basename", "log_bin_index",
 }
+
+// semiSync has commits wait for a replica.
+var semiSync = []string{"rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled"}
 
 // settingDifferences are those of the servers and of what they run on.
 func settingDifferences(runs []RunResult) []Difference {
@@ -73,9 +79,17 @@ func settingDifferences(runs []RunResult) []Difference {
 			set(diffCache, h.WriteCache)
 		}
 		for name, value := range r.Run.Settings {
-			if !slices.Contains(placeSettings, name) {
+			if !slices.Contains(placeSettings, name) && !slices.Contains(semiSync, name) {
 				set(name, value)
 			}
+		}
+		// All servers have this one, so that it tells whether a run asked for both.
+		if r.Run.Settings["innodb_buffer_pool_size"] != "" {
+			value := "OFF"
+			if slices.ContainsFunc(semiSync, func(name string) bool { return r.Run.Settings[name] == "ON" }) {
+				value = "ON"
+			}
+			set(diffSemiSync, value)
 		}
 	}
 	return differences(values, incomparable)

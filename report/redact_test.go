@@ -40,7 +40,7 @@ func named() *analysis.Result {
 			},
 			Settings: map[string]string{
 				"hostname": "acmehost", "server_uuid": other, "datadir": "/srv/acme/", "log_bin_basename": "/srv/acme/acme-db1-bin", "log_bin_index": "/srv/acme/binlog.index",
-				"pid_file": "/srv/acme/acmehost.pid", "version": "9.7.4", "sync_binlog": "1", "report_host": "acme", "socket": "",
+				"pid_file": "/srv/acme/acmehost.pid", "version": "9.7.4", "sync_binlog": "1", "binlog_checksum": "CRC32", "report_host": "acme", "socket": "",
 			},
 		},
 		Warnings: []analysis.Warning{
@@ -104,8 +104,8 @@ func TestRedact(t *testing.T) {
 	want("login", got.IO.Refused[1].Why, "login as user1@host1 via dir2/file2 refused: Access denied for user user1@host2 (using password: YES)")
 	want("connect", got.IO.Refused[2].Why, `connect to user2@host3:3306: dial tcp: lookup host3: no such host; file "name1"; host4:3306`)
 	s := got.IO.Settings
-	want("settings", s["hostname"]+" "+s["server_uuid"]+" "+s["datadir"]+" "+s["log_bin_basename"]+" "+s["log_bin_index"]+" "+s["version"]+" "+s["sync_binlog"]+" "+s["report_host"]+s["socket"],
-		"host3 uuid1 dir2/ dir2/file1 dir2/binlog.index 9.7.4 1 redacted")
+	want("settings", s["hostname"]+" "+s["server_uuid"]+" "+s["datadir"]+" "+s["log_bin_basename"]+" "+s["log_bin_index"]+" "+s["version"]+" "+s["sync_binlog"]+" "+s["binlog_checksum"]+" "+s["report_host"]+s["socket"],
+		"host3 uuid1 dir2/ dir2/file1 dir2/binlog.index 9.7.4 1 CRC32 redacted")
 	want("message", got.Warnings[0].Message, r.Warnings[0].Message)
 	want("GTID in a message", got.Warnings[1].Message, "it was begun after uuid2:tag1:5, which neither file1.000008 nor its predecessors hold: transactions are missing")
 	want("logs in a message", got.Warnings[2].Message, "the trace is of logs of other names than file1.000008; it goes from file4.000002:4 to file1.000008:9")

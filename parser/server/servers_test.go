@@ -480,12 +480,14 @@ func TestSettings(t *testing.T) {
 		}
 		want := map[string]string{
 			"sync_binlog": "7", "innodb_flush_log_at_trx_commit": "2", "server_id": "1", "log_bin": "ON", "port": strconv.Itoa(s.Port),
-			"version": c.Version().Text,
+			"version": c.Version().Text, "innodb_io_capacity": "321", "binlog_checksum": "CRC32",
 		}
 		if s.Kind.MySQL() {
 			want["binlog_order_commits"], want["binlog_group_commit_sync_delay"] = "ON", "0"
+			want["innodb_redo_log_capacity"], want["log_replica_updates"] = "8388608", "ON"
 		} else {
 			want["binlog_commit_wait_count"], want["log_bin_compress"] = "0", "OFF"
+			want["innodb_log_file_size"], want["log_slave_updates"], want["rpl_semi_sync_master_enabled"] = "8388608", "OFF", "OFF"
 		}
 		for name, value := range want {
 			if got[name] != value {
@@ -511,7 +513,7 @@ func TestSettings(t *testing.T) {
 		if present != len(got) || present < 20 {
 			t.Errorf("%d settings, want %d, and more than 20", len(got), present)
 		}
-	}, "--sync-binlog=7", "--innodb-flush-log-at-trx-commit=2")
+	}, "--sync-binlog=7", "--innodb-flush-log-at-trx-commit=2", "--innodb-io-capacity=321")
 }
 
 func TestPosition(t *testing.T) {

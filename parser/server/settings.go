@@ -18,7 +18,9 @@ var settings = []string{
 	"binlog_order_commits", "binlog_group_commit_sync_delay", "binlog_group_commit_sync_no_delay_count",
 	"binlog_commit_wait_count", "binlog_commit_wait_usec",
 	"binlog_transaction_dependency_tracking", "binlog_transaction_dependency_history_size", "transaction_write_set_extraction",
-	"performance_schema",
+	"innodb_buffer_pool_size", "innodb_redo_log_capacity", "innodb_log_file_size", "innodb_io_capacity",
+	"rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled", "log_replica_updates", "log_slave_updates",
+	"binlog_checksum", "performance_schema",
 }
 
 // Settings returns the global values of the variables that bear on commits, by
