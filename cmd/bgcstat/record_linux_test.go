@@ -74,6 +74,18 @@ func record(t *testing.T, dir string, beside func(*os.Process), args ...string) 
 	return r
 }
 
+// recordAll records once more where syncs came faster than a busy machine read
+// them, without which groups are not exact.
+func recordAll(t *testing.T, dir string, args ...string) *recorded {
+	t.Helper()
+	r := record(t, dir, nil, args...)
+	if io := r.result.IO; io != nil && io.Lost > 0 {
+		t.Logf("%d syncs were lost", io.Lost)
+		r = record(t, dir+"-again", nil, args...)
+	}
+	return r
+}
+
 func run2status(run *analysis.Run) int {
 	if len(run.Missing) > 0 {
 		return statusDamaged
@@ -132,7 +144,7 @@ func TestRecordFaults(t *testing.T) {
 			{load + "; kill -9 $$", "killed", 128 + 9},
 			{load, "", 0},
 		} {
-			r := record(t, filepath.Join(t.TempDir(), "run"), nil, append(slices.Clone(args), "sh", "-c", test.script)...)
+			r := recordAll(t, filepath.Join(t.TempDir(), "run"), append(slices.Clone(args), "sh", "-c", test.script)...)
 			if r.status != test.status || r.run.Exit.Signal != test.signal || len(r.run.Missing) > 0 {
 				t.Errorf("%s: status %d, want %d: %+v, missing %q", test.script, r.status, test.status, r.run.Exit, r.run.Missing)
 			}
@@ -293,12 +305,12 @@ func TestRecordFaults(t *testing.T) {
 	})
 	t.Run("disk full", func(t *testing.T) {
 		s, args := start(t)
-		dir := t.TempDir()
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		dir := t.TempDir() // for a trace and rows of more than 600 kB
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"); err != nil {
 			need(t, "needs to mount a small disk: %v", err)
 		}
 		defer syscall.Unmount(dir, syscall.MNT_DETACH)
-		cmd := child(append(append([]string{"record", "--no-defaults", "--out", filepath.Join(dir, "run")}, args...), sysbenchCommand(s, 20_000)...)...)
+		cmd := child(slices.Concat([]string{"record", "--no-defaults", "--plots", "timeline", "--out", filepath.Join(dir, "run")}, args, sysbenchCommand(s, 10_000))...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		err := cmd.Run()
@@ -320,9 +332,10 @@ func TestGroupCommit(t *testing.T) {
 	needLoad(t)
 	for _, kind := range []servertest.Kind{servertest.MySQL97, servertest.MariaDB1011} {
 		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
 			s := servertest.Start(t, kind, "--sync-binlog=1")
 			s.Exec(t, "CREATE DATABASE sb; CREATE USER sb@localhost IDENTIFIED BY '"+secret+"'; GRANT ALL ON *.* TO sb@localhost")
-			const each = 250
+			const each = 500
 			workload := func(clients int, step string) []string {
 				return []string{
 					"sysbench", "../../testdata/workloads/group_commit.lua", "--mysql-socket=" + s.Socket, "--mysql-user=sb",
@@ -337,7 +350,7 @@ func TestGroupCommit(t *testing.T) {
 			dir := t.TempDir()
 			var runs []*recorded
 			for _, clients := range []int{8, 16} {
-				r := record(t, filepath.Join(dir, strconv.Itoa(clients)), nil,
+				r := recordAll(t, filepath.Join(dir, strconv.Itoa(clients)),
 					append([]string{"-S", s.Socket, "-u", "sb", "--"}, workload(clients, "run")...)...)
 				runs = append(runs, r)
 				g, io := r.result.Groups.Sync, r.result.IO
@@ -348,10 +361,11 @@ func TestGroupCommit(t *testing.T) {
 				if kind.MySQL() {
 					counter = r.run.Counters[pfsBinlog]
 				}
-				if 100*max(syncs-counter, counter-syncs) > max(syncs, 500) {
+				if 100*max(syncs-counter, counter-syncs) > syncs {
 					t.Errorf("%d clients: %d binlog syncs, the server counts %d", clients, syncs, counter)
 				}
-				if off := *g.Count - *io.BinlogSyncsDurable; g.Basis != analysis.Exact || 100*max(off, -off) > *g.Count || r.run.Settings["sync_binlog"] != "1" {
+				// Some transactions are durable with the group before, and their sync makes none so.
+				if off := *g.Count - *io.BinlogSyncsDurable; g.Basis != analysis.Exact || 100*max(off, -off) > 3**g.Count || r.run.Settings["sync_binlog"] != "1" {
 					t.Errorf("%d clients: %d groups (%s) by %d syncs", clients, *g.Count, g.Basis, *io.BinlogSyncsDurable)
 				}
 			}

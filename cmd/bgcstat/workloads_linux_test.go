@@ -48,16 +48,25 @@ const eventsPerClient = 125
 
 // sampledLoad runs a workload of so many clients and returns what the log and a
 // trace of the syncs say, in text too. All three must have as many transactions
-// as the clients were told to make.
+// as the clients were told to make. Where syncs came faster than a busy machine
+// read them it runs the workload once more.
 func sampledLoad(t *testing.T, s *servertest.Server, script string, clients int64, args ...string) (*analysis.Result, string) {
 	t.Helper()
-	p := startSampling(t, append(from(s, "bpf"), "--interval", "100ms")...)
-	out, err := workload(s, script, "run", append(args, fmt.Sprintf("--threads=%d", clients), fmt.Sprintf("--events-per-client=%d", eventsPerClient))...)
-	if err != nil {
-		t.Fatal(err)
+	sample := func() (*analysis.Result, string, string) {
+		p := startSampling(t, append(from(s, "bpf"), "--interval", "100ms")...)
+		out, err := workload(s, script, "run", append(args, fmt.Sprintf("--threads=%d", clients), fmt.Sprintf("--events-per-client=%d", eventsPerClient))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.interrupt(t)
+		r, _ := joined(t, s, p.trace)
+		return r, p.trace, out
 	}
-	p.interrupt(t)
-	r, _ := joined(t, s, p.trace)
+	r, trace, out := sample()
+	if r.IO.Lost > 0 {
+		t.Logf("%d syncs were lost", r.IO.Lost)
+		r, trace, out = sample()
+	}
 	if w, ok := warned(r, "trace-contradicts-log"); ok {
 		t.Errorf("warned of %+v", w)
 	}
@@ -71,7 +80,7 @@ func sampledLoad(t *testing.T, s *servertest.Server, script string, clients int6
 		t.Errorf("sysbench says %+v of %d transactions by %d clients:\n%s", l, r.Transactions, clients, out)
 	}
 	t.Logf("%s %v by %d: %d transactions, %d groups, %s", script, args, clients, r.Transactions, *r.Groups.Sync.Count, r.Groups.Sync.Method)
-	text := bgcstat(t, append([]string{"analyze", "--trace", p.trace}, s.Binlogs(t)...)...)
+	text := bgcstat(t, append([]string{"analyze", "--trace", trace}, s.Binlogs(t)...)...)
 	return r, strings.Join(strings.Fields(string(text)), " ")
 }
 
