@@ -133,8 +133,9 @@ func TestRecordFaults(t *testing.T) {
 		prepare(t, s)
 		return s, []string{"-S", s.Socket, "-u", "sb", "--"}
 	}
+	// Those that leave the server as it was share one.
+	s, args := start(t)
 	t.Run("command", func(t *testing.T) {
-		s, args := start(t)
 		load := strings.Join(sysbenchCommand(s, updates), " ")
 		for _, test := range []struct {
 			script, signal string
@@ -186,27 +187,27 @@ func TestRecordFaults(t *testing.T) {
 		}
 	})
 	t.Run("interrupt", func(t *testing.T) {
-		s, args := start(t)
-		dir := filepath.Join(t.TempDir(), "run")
+		made := func() int {
+			out, err := s.Query("SHOW GLOBAL STATUS LIKE 'Handler_update'")
+			if f := strings.Fields(out); err == nil && len(f) > 0 {
+				n, _ := strconv.Atoi(f[len(f)-1])
+				return n
+			}
+			return 0
+		}
+		dir, before := filepath.Join(t.TempDir(), "run"), made()
 		r := record(t, dir, func(p *os.Process) {
-			for p.Signal(syscall.Signal(0)) == nil { // as long as it is there
-				out, err := s.Query("SHOW GLOBAL STATUS LIKE 'Handler_update'")
-				if f := strings.Fields(out); err == nil && len(f) > 0 {
-					if n, err := strconv.Atoi(f[len(f)-1]); err == nil && n >= 500 {
-						break
-					}
-				}
+			for p.Signal(syscall.Signal(0)) == nil && made() < before+500 { // as long as it is there
 				time.Sleep(10 * time.Millisecond)
 			}
 			_ = p.Signal(os.Interrupt)
-		}, append(args, sysbenchCommand(s, 1_000_000)...)...)
+		}, append(slices.Clone(args), sysbenchCommand(s, 1_000_000)...)...)
 		if r.run.Exit.Signal != "interrupt" || r.status != 128+2 || len(r.run.Missing) > 0 || r.result.Transactions < 100 {
 			t.Errorf("status %d, %+v, missing %q, %d transactions", r.status, r.run.Exit, r.run.Missing, r.result.Transactions)
 		}
 	})
 	// A terminal that is closed sends it by its shell and by the kernel.
 	t.Run("signals twice", func(t *testing.T) {
-		s, args := start(t)
 		for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 			dir := filepath.Join(t.TempDir(), "run")
 			r := record(t, dir, func(p *os.Process) {
@@ -227,7 +228,6 @@ func TestRecordFaults(t *testing.T) {
 	})
 	// timeout leaves the process group that Ctrl-C goes to.
 	t.Run("terminal", func(t *testing.T) {
-		_, args := start(t)
 		for _, command := range [][]string{{"timeout", "60"}, {"nice"}} {
 			ptmx, tty := terminal(t)
 			defer tty.Close()
@@ -304,7 +304,6 @@ func TestRecordFaults(t *testing.T) {
 		}
 	})
 	t.Run("disk full", func(t *testing.T) {
-		s, args := start(t)
 		dir := t.TempDir() // for a trace and rows of more than 600 kB
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"); err != nil {
 			need(t, "needs to mount a small disk: %v", err)
