@@ -82,8 +82,9 @@ Exit status: that of COMMAND (128 and more where a signal ended it), or else
   1  the server or RUN cannot be used, the log cannot be read, or COMMAND cannot
      be run
   2  wrong usage
-  3  COMMAND ended well, but the recording is not complete; RUN says what is
-     missing`,
+  3  COMMAND ended well, but the recording is not complete, and RUN says what is
+     missing, or the page, a plot or run.json could not be written, which is
+     said on standard error alone`,
 		Example: `  bgcstat record -u root --out run1 -- sysbench oltp_update_index --threads=8 run
   bgcstat record -u root --out run2 -- sysbench oltp_update_index --threads=16 run
   bgcstat compare run1 run2`,
