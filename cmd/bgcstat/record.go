@@ -414,7 +414,7 @@ func (r *recorder) execute(command []string) (started bool) {
 	err = cmd.Start()
 	output.begin()
 	if err != nil {
-		output.end(0)
+		output.end(0, nil)
 		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
 		return false
 	}
@@ -437,10 +437,10 @@ func (r *recorder) execute(command []string) (started bool) {
 	end := time.Now()
 	// What the command leaves running is part of the run if it ends soon, by the
 	// output that it has open. The wait for what does not end is no part of it.
-	if output.end(leftRunning) {
+	if output.end(leftRunning, signals) {
 		end = time.Now()
 	} else {
-		r.miss("the command left something running, which had its output open %v later still: the run ends without it", leftRunning)
+		r.miss("the command left something running, which had its output open %.1f s later still: the run ends without it", time.Since(end).Seconds())
 	}
 	r.run.Start, r.run.End = analysis.Time{Time: start.UTC()}, analysis.Time{Time: end.UTC()}
 	r.run.Seconds = end.Sub(start).Seconds()
@@ -472,6 +472,9 @@ const alsoCommand = 2 * time.Second
 // leftRunning is how long to wait for what a command has left running.
 const leftRunning = 5 * time.Second
 
+// lastOutput is how long a signal leaves to output that is about to be closed.
+const lastOutput = 500 * time.Millisecond
+
 // pipes are the standard output and the standard error of a command: its own, since
 // processes that it leaves behind may have them open for longer than it runs.
 type pipes struct {
@@ -500,8 +503,8 @@ func (o *pipes) begin() {
 }
 
 // end waits until the output is closed by all that have it, and gives false where
-// that takes longer.
-func (o *pipes) end(most time.Duration) (closed bool) {
+// that takes longer, or a signal ends the wait.
+func (o *pipes) end(most time.Duration, signals <-chan os.Signal) (closed bool) {
 	done := make(chan struct{})
 	go func() {
 		o.copying.Wait()
@@ -509,10 +512,16 @@ func (o *pipes) end(most time.Duration) (closed bool) {
 	}()
 	late := time.NewTimer(most)
 	defer late.Stop()
-	select {
-	case <-done:
-		closed = true
-	case <-late.C:
+	for waits := true; waits; {
+		select {
+		case <-done:
+			closed, waits = true, false
+		case <-signals: // which may be what has just ended the command, come twice
+			signals = nil
+			late.Reset(min(most, lastOutput))
+		case <-late.C:
+			waits = false
+		}
 	}
 	for _, f := range o.read {
 		f.Close()

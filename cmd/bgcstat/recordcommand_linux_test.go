@@ -47,43 +47,48 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// What does not end is not waited for, and nothing is written behind the end.
+// What does not end is not waited for, nor longer than a user likes, and nothing
+// is written behind the end.
 func TestPipesLeftOpen(t *testing.T) {
-	var out bytes.Buffer
-	to := &tee{mu: &sync.Mutex{}, to: &out}
-	cmd := exec.Command("sh", "-c", "sleep 300 & echo out; echo $!")
-	p, err := newPipes(cmd, to, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p.begin()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	printed := func() []string {
-		to.mu.Lock()
-		defer to.mu.Unlock()
-		return strings.Split(out.String(), "\n")
-	}
-	for deadline := time.Now().Add(60 * time.Second); len(printed()) < 3; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("printed is %q", printed())
+	signals := make(chan os.Signal, 1)
+	signals <- os.Interrupt
+	for most, signals := range map[time.Duration]chan os.Signal{50 * time.Millisecond: nil, 200 * time.Second: signals} {
+		var out bytes.Buffer
+		to := &tee{mu: &sync.Mutex{}, to: &out}
+		cmd := exec.Command("sh", "-c", "sleep 300 & echo out; echo $!")
+		p, err := newPipes(cmd, to, to)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	left, err := strconv.Atoi(printed()[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Kill(left, syscall.SIGKILL) }()
-	start := time.Now()
-	if p.end(50 * time.Millisecond) {
-		t.Error("closed")
-	}
-	if d := time.Since(start); d > 100*time.Second || printed()[0] != "out" {
-		t.Errorf("%v, %q", d, printed())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p.begin()
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		printed := func() []string {
+			to.mu.Lock()
+			defer to.mu.Unlock()
+			return strings.Split(out.String(), "\n")
+		}
+		for deadline := time.Now().Add(60 * time.Second); len(printed()) < 3; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("printed is %q", printed())
+			}
+		}
+		left, err := strconv.Atoi(printed()[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Kill(left, syscall.SIGKILL) }()
+		start := time.Now()
+		if p.end(most, signals) {
+			t.Error("closed")
+		}
+		if d := time.Since(start); d > 100*time.Second || printed()[0] != "out" {
+			t.Errorf("%v, %q", d, printed())
+		}
 	}
 }
 
