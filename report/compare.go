@@ -238,7 +238,7 @@ func (t *compareText) figure(f *analysis.ComparedFigure, beside bool) []line {
 		}
 	}
 	changes := cells(func(v *analysis.ColumnValue) string {
-		return ChangeInWords(v, f.Unit, t.Repeats())
+		return ChangeInWords(f.Values[0], v, f.Unit, t.Repeats())
 	})
 	if beside {
 		values.cells = append(values.cells, changes[1])

@@ -225,12 +225,26 @@ func TestChange(t *testing.T) {
 		{1e6, analysis.Higher, "", true, "×1e+06"},
 	} {
 		v := &analysis.ColumnValue{Change: &tt.change, Difference: tt.difference}
-		if got := ChangeInWords(v, tt.unit, tt.repeats); got != tt.want {
+		if got := ChangeInWords(nil, v, tt.unit, tt.repeats); got != tt.want {
 			t.Errorf("%g, %s: %q, want %q", tt.change, tt.difference, got, tt.want)
 		}
 	}
-	if got := ChangeInWords(&analysis.ColumnValue{Difference: analysis.Higher}, "", true); got != "higher" {
-		t.Errorf("without a change: %q", got)
+	zero, five := &analysis.ColumnValue{Value: new(0.0)}, 5.0
+	for _, tt := range []struct {
+		first      *analysis.ColumnValue
+		value      *float64
+		difference analysis.Contrast
+		want       string
+	}{
+		{nil, nil, analysis.Higher, "higher"},
+		{zero, nil, analysis.Unproven, "unproven"}, // an interval
+		{zero, &five, analysis.Higher, "from 0"},
+		{zero, &five, analysis.Unproven, "from 0 ?"},
+		{zero, new(0.0), analysis.NoDifference, "none"},
+	} {
+		if got := ChangeInWords(tt.first, &analysis.ColumnValue{Value: tt.value, Difference: tt.difference}, "", true); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt, got, tt.want)
+		}
 	}
 }
 

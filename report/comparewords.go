@@ -158,10 +158,14 @@ func Change(v *analysis.ColumnValue, unit string) string {
 	}
 }
 
-// ChangeInWords is Change with what can be said of the difference: "none" where
-// the columns overlap, and a question mark where repeats do not settle it.
-func ChangeInWords(v *analysis.ColumnValue, unit string, repeats bool) string {
+// ChangeInWords is Change with what can be said of the difference to the first
+// column: "none" where the two overlap, and a question mark where repeats do not
+// settle it. Of nothing there is no share: "from 0".
+func ChangeInWords(first, v *analysis.ColumnValue, unit string, repeats bool) string {
 	change := Change(v, unit)
+	if change == "" && isZero(first) && v != nil && v.Value != nil && !isZero(v) {
+		change = "from 0"
+	}
 	switch {
 	case v == nil:
 		return ""
@@ -179,6 +183,8 @@ func ChangeInWords(v *analysis.ColumnValue, unit string, repeats bool) string {
 		return change
 	}
 }
+
+func isZero(v *analysis.ColumnValue) bool { return v != nil && v.Value != nil && *v.Value == 0 }
 
 // BasisOf names what the values of a figure rest on, once where it is the same
 // and else with the letters of columns, the firmest first.
@@ -247,7 +253,7 @@ func Headline(c *analysis.Comparison, column int) string {
 	var parts []string
 	for _, k := range KeyFigures(c) {
 		if v := k.Values[column]; compared(v) {
-			parts = append(parts, k.Word+" "+ChangeInWords(v, k.Unit, c.Repeats()))
+			parts = append(parts, k.Word+" "+ChangeInWords(k.Values[0], v, k.Unit, c.Repeats()))
 		}
 	}
 	if len(parts) == 0 {

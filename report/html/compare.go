@@ -106,7 +106,7 @@ func compareKey(c *analysis.Comparison) []figure {
 	var out []figure
 	for _, k := range report.KeyFigures(c) {
 		a, b := k.Values[0], k.Values[1]
-		change := cmp.Or(report.ChangeInWords(b, k.Unit, c.Repeats()), "not known")
+		change := cmp.Or(report.ChangeInWords(a, b, k.Unit, c.Repeats()), "not known")
 		note := fmt.Sprintf("from %s to %s, %s", shown(a, k.Unit), shown(b, k.Unit), strings.Join(report.BasisOf(k.ComparedFigure), ", "))
 		out = append(out, figure{strings.ToUpper(k.Word[:1]) + k.Word[1:], change, note})
 	}
@@ -224,7 +224,7 @@ func figuresTable(c *analysis.Comparison, figures []analysis.ComparedFigure) *ta
 		none := func(*analysis.ColumnValue) string { return "" }
 		name := report.FigureName(f)
 		row(name, strings.Join(report.BasisOf(f), ", "), func(v *analysis.ColumnValue) string { return shown(v, f.Unit) },
-			func(v *analysis.ColumnValue) string { return report.ChangeInWords(v, f.Unit, c.Repeats()) })
+			func(v *analysis.ColumnValue) string { return report.ChangeInWords(f.Values[0], v, f.Unit, c.Repeats()) })
 		row(name+": range", "", func(v *analysis.ColumnValue) string {
 			if v.Min == nil || *v.Min == *v.Max {
 				return ""

@@ -111,7 +111,7 @@ func compareChange(c *analysis.Comparison) (*Figure, string) {
 			b := Bar{Value: top - 0.1 - thick*float64(i-1), Label: "not known"}
 			b.Low = b.Value - 0.9*thick
 			if v := k.Values[i]; v != nil && v.Difference != "" {
-				b.Label = report.ChangeInWords(v, k.Unit, c.Repeats())
+				b.Label = report.ChangeInWords(k.Values[0], v, k.Unit, c.Repeats())
 				if v.Change != nil {
 					b.From, b.To = 100*min(0, *v.Change), 100*min(mostChange, max(0, *v.Change))
 					longer = longer || *v.Change > mostChange
