@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
@@ -88,7 +89,7 @@ func warnRun(r RunResult, add adder) {
 		add("compare-without", "%s: %s", r.Dir, strings.TrimSuffix(m, "."))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Run.Changed)) {
-		add("compare-setting-changed", "%s: %s was %s when the run began and %s when it ended", r.Dir, name, r.Run.Settings[name], r.Run.Changed[name])
+		add("compare-setting-changed", "%s: %s was %s when the run began and %s when it ended", r.Dir, name, cmp.Or(r.Run.Settings[name], "absent"), cmp.Or(r.Run.Changed[name], "absent"))
 	}
 	// sysbench that is prepared in the same command, or other work beside it.
 	if l := r.Run.Load; l != nil && l.Tool == "sysbench" && l.Seconds != nil && *l.Seconds < 0.9*r.Run.Seconds && *l.Seconds < r.Run.Seconds-1 {

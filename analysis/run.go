@@ -18,7 +18,8 @@ type Run struct {
 	Server   RunServer         `json:"server"`
 	Host     *RunHost          `json:"host,omitempty"` // nil where the server is on another
 	Settings map[string]string `json:"settings"`       // of the server, at the start
-	// Changed has the settings that are others at the end.
+	// Changed has the settings that are others at the end: "" for those that the
+	// server has no more.
 	Changed map[string]string `json:"changed_settings,omitempty"`
 	// From and To are the server's position in its binlog at the start and the
 	// end; To is nil where the server could not be asked any more.

@@ -78,7 +78,7 @@ func RunFacts(run *analysis.Run, r *analysis.Result) []Fact {
 	flavor := cmp.Or(map[string]string{"mysql": "MySQL", "mariadb": "MariaDB"}[run.Server.Flavor], run.Server.Flavor)
 	add("server", "", "%s %s at %s, %s", flavor, shorten(run.Server.Version, 24), run.Server.Address, where)
 	for _, name := range slices.Sorted(maps.Keys(run.Changed)) {
-		add("changed", "between start and end", "%s was %s, is %s", name, run.Settings[name], run.Changed[name])
+		add("changed", "between start and end", "%s was %s, is %s", name, cmp.Or(run.Settings[name], "absent"), cmp.Or(run.Changed[name], "absent"))
 	}
 	if l := run.Load; l != nil {
 		by := "by " + l.Tool

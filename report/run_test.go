@@ -14,7 +14,7 @@ func aRun() *analysis.Run {
 	return &analysis.Run{
 		SchemaVersion: 1, Command: []string{"sysbench", "--threads=8", "run"}, Seconds: 5.25,
 		Server:   analysis.RunServer{Address: "root@localhost via /s", Flavor: "mysql", Version: "9.7.4", Local: true},
-		Settings: map[string]string{"sync_binlog": "1", "port": "3306"},
+		Settings: map[string]string{"sync_binlog": "1", "port": "3306", "socket": "/s"},
 		To:       &analysis.Position{File: "binlog.000001", Position: 4711}, Read: "files",
 	}
 }
@@ -80,10 +80,11 @@ func TestRunFacts(t *testing.T) {
 		}, 0, []string{"ended|not run (exec format error)|", server}},
 		{"not seen", func(run *analysis.Run) { run.Exit.Status, run.Seconds = -1, 0 }, 0, []string{"ended|not seen|", server}},
 		{"label and changes", func(run *analysis.Run) {
-			run.Label, run.Changed = "before", map[string]string{"sync_binlog": "0", "port": "3307"}
+			run.Label, run.Changed = "before", map[string]string{"sync_binlog": "0", "port": "3307", "rpl_semi_sync_source_enabled": "ON", "socket": ""}
 		}, 0, []string{
 			"ended|exit status 0 after 5.25 s|", "label|before|", server,
-			"changed|port was 3306, is 3307|between start and end", "changed|sync_binlog was 1, is 0|between start and end",
+			"changed|port was 3306, is 3307|between start and end", "changed|rpl_semi_sync_source_enabled was absent, is ON|between start and end", "changed|socket was /s, is absent|between start and end",
+			"changed|sync_binlog was 1, is 0|between start and end",
 		}},
 		{"from afar", func(run *analysis.Run) {
 			run.Server = analysis.RunServer{Address: "u@db1:3306", Flavor: "mariadb", Version: "11.8.3"}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -631,13 +630,11 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 	if err != nil {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if now[name] != r.run.Settings[name] {
-			if r.run.Changed == nil {
-				r.run.Changed = map[string]string{}
-			}
-			r.run.Changed[name] = now[name]
+	for _, name := range differing(r.run.Settings, now) {
+		if r.run.Changed == nil {
+			r.run.Changed = map[string]string{}
 		}
+		r.run.Changed[name] = now[name]
 	}
 }
 

@@ -42,6 +42,14 @@ func TestWithoutPasswords(t *testing.T) {
 	}
 }
 
+// Settings appear and vanish with plugins.
+func TestDiffering(t *testing.T) {
+	got := differing(map[string]string{"a": "1", "b": "1", "c": "1"}, map[string]string{"b": "2", "c": "1", "d": "1"})
+	if want := []string{"a", "b", "d"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Logs of a run are in the order of their numbers, from its first to its last.
 func TestRecordNames(t *testing.T) {
 	dir := t.TempDir()

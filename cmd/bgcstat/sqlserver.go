@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,6 +71,15 @@ func (s *sqlServer) Settings(ctx context.Context) (settings map[string]string, e
 
 // Target implements iosample.Server.
 func (s *sqlServer) Target() string { return s.options.Target() }
+
+// differing gives the names of settings that are not the same, in order: of those
+// that only one of both has, too, as where a plugin is loaded.
+func differing(a, b map[string]string) []string {
+	all := map[string]string{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool { return a[name] == b[name] })
+}
 
 func (s *sqlServer) close() {
 	if s.conn != nil {

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -479,11 +479,8 @@ func (w *watcher) poll(ctx context.Context, conn *sqlServer, known map[string]st
 
 // compare tells which settings differ.
 func (w *watcher) compare(before, now map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if before[name] == now[name] {
-			continue
-		}
-		w.event("setting-changed", "%s is %s, was %s", name, now[name], before[name])
+	for _, name := range differing(before, now) {
+		w.event("setting-changed", "%s is %s, was %s", name, cmp.Or(now[name], "absent"), cmp.Or(before[name], "absent"))
 		if name == "sync_binlog" && now[name] != "1" {
 			w.feed.noArrivals()
 			w.unsynced.Store(true)
