@@ -414,6 +414,9 @@ func (r *recorder) execute(command []string) (started bool) {
 	output.begin()
 	if err != nil {
 		output.end(0, nil)
+		if e, ok := errors.AsType[*os.PathError](err); ok { // the path is that of the command
+			err = e.Err
+		}
 		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
 		return false
 	}

@@ -17,6 +17,28 @@ import (
 	"bgcstat/parser/server"
 )
 
+// offline is a recorder whose server does not answer.
+func offline(t *testing.T, out, errs io.Writer) *recorder {
+	r := &recorder{
+		u: &ui{stdin: strings.NewReader(""), stdout: out, stderr: errs}, o: &recordOptions{}, run: &analysis.Run{},
+		sql: &sqlServer{options: server.Options{Protocol: server.Socket, Socket: filepath.Join(t.TempDir(), "none")}},
+	}
+	r.o.out = t.TempDir()
+	return r
+}
+
+// What is told of a command that cannot be run has its name in front.
+func TestExecuteFails(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("\x7fELF"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r := offline(t, io.Discard, io.Discard)
+	if r.execute([]string{broken}) || r.run.Exit.Error != "exec format error" {
+		t.Errorf("%+v", r.run.Exit)
+	}
+}
+
 // A command may leave processes behind that write to its output.
 func TestExecute(t *testing.T) {
 	for _, tt := range []struct {
@@ -29,11 +51,7 @@ func TestExecute(t *testing.T) {
 		{"(sleep 0.3; echo out; echo err >&2) & exit 0", analysis.Exit{}, 0.3},
 	} {
 		var out, errs bytes.Buffer
-		r := &recorder{
-			u: &ui{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}, o: &recordOptions{}, run: &analysis.Run{},
-			sql: &sqlServer{options: server.Options{Protocol: server.Socket, Socket: filepath.Join(t.TempDir(), "none")}},
-		}
-		r.o.out = t.TempDir()
+		r := offline(t, &out, &errs)
 		if !r.execute([]string{"sh", "-c", tt.script}) || r.run.Exit != tt.want || out.String() != "out\n" || errs.String() != "err\n" || len(r.missing) > 0 {
 			t.Errorf("%s: %+v, %q, %q, missing %q", tt.script, r.run.Exit, out.String(), errs.String(), r.missing)
 		}
