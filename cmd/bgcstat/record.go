@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,10 +188,8 @@ func (o *recordOptions) run(ctx context.Context, u *ui, f *pflag.FlagSet, comman
 	// Whatever happens from here on, the directory says what it is.
 	r.run.Start, r.run.Exit.Status = analysis.Time{Time: time.Now().UTC()}, -1
 	r.run.Missing = []string{unfinished}
-	if err := writeRun(o.out, r.run); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	if err := writeResult(o.out, emptyResult()); err != nil {
+	if err := cmp.Or(writeRun(o.out, r.run), writeResult(o.out, emptyResult())); err != nil {
+		removeRun(o.out, made)
 		return fmt.Errorf("--out: %w", err)
 	}
 

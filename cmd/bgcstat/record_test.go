@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"bgcstat/analysis"
@@ -47,6 +50,28 @@ func TestDiffering(t *testing.T) {
 	got := differing(map[string]string{"a": "1", "b": "1", "c": "1"}, map[string]string{"b": "2", "c": "1", "d": "1"})
 	if want := []string{"a", "b", "d"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Of runs that are begun at once one has the directory.
+func TestMakeRunDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	var made atomic.Int64
+	var g sync.WaitGroup
+	for range 8 {
+		g.Go(func() {
+			var e *exitError
+			switch err := makeRunDir(dir); {
+			case err == nil:
+				made.Add(1)
+			case !errors.As(err, &e) || e.status != statusUsage:
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	if n := made.Load(); n != 1 {
+		t.Errorf("made %d times", n)
 	}
 }
 

@@ -36,12 +36,12 @@ func checkRunDir(dir string) error {
 	case err != nil:
 		return fmt.Errorf("--out: %w", err)
 	case len(entries) > 0:
-		return usageError("--out: %s is not empty: each run has a directory of its own", dir)
+		return notEmpty(dir)
 	}
 	return nil
 }
 
-// makeRunDir makes a directory for a new run.
+// makeRunDir makes a directory for a new run: of several at once for one.
 func makeRunDir(dir string) error {
 	if err := checkRunDir(dir); err != nil {
 		return err
@@ -49,7 +49,18 @@ func makeRunDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	return nil
+	f, err := os.OpenFile(filepath.Join(dir, runFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return notEmpty(dir)
+	case err != nil:
+		return fmt.Errorf("--out: %w", err)
+	}
+	return f.Close()
+}
+
+func notEmpty(dir string) error {
+	return usageError("--out: %s is not empty: each run has a directory of its own", dir)
 }
 
 // writeRun writes run.json.
