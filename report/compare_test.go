@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,6 +179,36 @@ func TestCompareCounterUnits(t *testing.T) {
 		}
 	}
 	t.Errorf("no time of row locks in\n%s", &b)
+}
+
+// Whatever stands in a run's files, the columns of the table are not wider than a
+// name may be.
+func TestCompareWidths(t *testing.T) {
+	units := []string{
+		analysis.UnitSeconds, analysis.UnitMilliseconds, analysis.UnitPerSecond, analysis.UnitBytes, analysis.UnitShare,
+		analysis.UnitTransactions, analysis.UnitPerGroup, analysis.UnitPerSync, analysis.UnitCPUs, analysis.UnitNumber,
+	}
+	for _, unit := range units {
+		for _, v := range []float64{1e308, -1e308, math.MaxFloat64, 1e20, -1e20, 999_999_999.9, 1e-308} {
+			change := ChangeInWords(nil, &analysis.ColumnValue{Change: &v, Difference: analysis.NoDifference}, unit, true)
+			for what, got := range map[string]string{"measure": Measure(v, unit), "span": Span(new(-math.Abs(v)), &v, unit), "change": change} {
+				if n := utf8.RuneCountInString(got); n > 2*mostHead+2 {
+					t.Errorf("%s of %g %s has %d characters: %s", what, v, unit, n, got)
+				}
+			}
+		}
+	}
+	runs := pair()
+	runs[1].Run.Seconds = 1e308
+	var b bytes.Buffer
+	if err := CompareText(&b, analysis.Compare(runs)); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(l); n > 81 {
+			t.Errorf("a line of %d columns: %s", n-1, l)
+		}
+	}
 }
 
 func TestMeasure(t *testing.T) {

@@ -72,7 +72,7 @@ func Measure(v float64, unit string) string {
 	case analysis.UnitPerSecond:
 		return number(v) + "/s"
 	case analysis.UnitCPUs:
-		return fmt.Sprintf("%.2f CPUs", v)
+		return decimal(v, 2) + " CPUs"
 	case analysis.UnitPerGroup, analysis.UnitPerSync:
 		if math.Abs(v) < 10 {
 			return fmt.Sprintf("%.2f", v)
@@ -98,6 +98,9 @@ func number(v float64) string {
 }
 
 func millions(v float64) string {
+	if math.Abs(v) >= 1e18 {
+		return fmt.Sprintf("%.3g", v)
+	}
 	for _, u := range []struct {
 		of   float64
 		name string
@@ -140,7 +143,7 @@ func Change(v *analysis.ColumnValue, unit string) string {
 		if math.Abs(of) < 0.05 {
 			return "0.0 pts"
 		}
-		return fmt.Sprintf("%+.1f pts", of)
+		return plus(of, decimal(of, 1)+" pts")
 	}
 	switch {
 	case math.Abs(of) < 0.05:
@@ -148,14 +151,18 @@ func Change(v *analysis.ColumnValue, unit string) string {
 	case math.Abs(of) < 9.95:
 		return fmt.Sprintf("%+.1f %%", of)
 	case math.Abs(of) < 1e5:
-		s := Count(round(of)) + " %"
-		if of > 0 {
-			s = "+" + s
-		}
-		return s
+		return plus(of, Count(round(of))+" %")
 	default:
 		return fmt.Sprintf("×%.3g", *v.Change+1)
 	}
+}
+
+// plus puts the sign in front that s, which is v in words, lacks.
+func plus(v float64, s string) string {
+	if v > 0 {
+		return "+" + strings.TrimPrefix(s, "+") // of infinity
+	}
+	return s
 }
 
 // ChangeInWords is Change with what can be said of the difference to the first

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -31,7 +32,10 @@ func plural(n int64, what string) string {
 
 // Bytes writes a size in decimal units, three digits.
 func Bytes(n int64) string {
-	if n < 1000 {
+	switch {
+	case n < 0:
+		return "-" + Bytes(-max(n, -math.MaxInt64))
+	case n < 1000:
 		return fmt.Sprintf("%d B", n)
 	}
 	v, unit := float64(n), 0
@@ -66,13 +70,22 @@ func perSecond(rate float64) string {
 }
 
 // Percent writes a share.
-func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+func Percent(share float64) string { return decimal(100*share, 1) + " %" }
+
+// decimal writes v with so many decimals, and what only a damaged file can have
+// in powers of ten: no column is 300 digits wide.
+func decimal(v float64, decimals int) string {
+	if math.Abs(v) >= 1e6 {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
 
 // Duration writes seconds as a person says them.
 func Duration(seconds float64) string {
 	switch {
 	case seconds < 10:
-		return fmt.Sprintf("%.2f s", seconds)
+		return decimal(seconds, 2) + " s"
 	case seconds < 120:
 		return fmt.Sprintf("%.1f s", seconds)
 	case seconds < 7200:
@@ -80,6 +93,6 @@ func Duration(seconds float64) string {
 	case seconds < 2*86400:
 		return fmt.Sprintf("%.1f h", seconds/3600)
 	default:
-		return fmt.Sprintf("%.1f days", seconds/86400)
+		return decimal(seconds/86400, 1) + " days"
 	}
 }
