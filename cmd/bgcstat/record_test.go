@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bgcstat/analysis"
+	"bgcstat/parser"
 )
 
 func TestWithoutPasswords(t *testing.T) {
@@ -50,6 +51,22 @@ func TestDiffering(t *testing.T) {
 	got := differing(map[string]string{"a": "1", "b": "1", "c": "1"}, map[string]string{"b": "2", "c": "1", "d": "1"})
 	if want := []string{"a", "b", "d"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A log that is encrypted, or is not there, is asked of the server.
+func TestCheckFile(t *testing.T) {
+	encrypted := t.TempDir()
+	if err := os.WriteFile(filepath.Join(encrypted, "binlog.000001"), []byte("\xfdbin"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]error{
+		"../../testdata/binlog/mysql-9.7-row": nil, encrypted: parser.ErrEncrypted, t.TempDir(): os.ErrNotExist, "": errFilesUnknown,
+	} {
+		r := &recorder{binlogs: dir, run: &analysis.Run{From: analysis.Position{File: "binlog.000001"}}}
+		if err := r.checkFile(); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", dir, err, want)
+		}
 	}
 }
 
