@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -25,7 +23,6 @@ import (
 
 	"bgcstat/analysis"
 	"bgcstat/parser/iosample"
-	"bgcstat/parser/loadgen"
 	"bgcstat/parser/server"
 	"bgcstat/parser/stream"
 )
@@ -376,186 +373,6 @@ func (r *recorder) sample(ctx context.Context, first chan struct{}) {
 	}
 }
 
-// execute runs the command, with its output passed through and kept. It gives
-// false where it could not be started.
-func (r *recorder) execute(command []string) (started bool) {
-	kept, err := os.Create(filepath.Join(r.o.out, outputFile))
-	if err != nil {
-		r.miss("the command's output was not kept: %v", err)
-	}
-	summary := &loadgen.Scanner{}
-	out := &tee{to: r.u.stdout, kept: kept, summary: summary, miss: r.miss}
-	errs := &tee{to: r.u.stderr, kept: kept, miss: r.miss}
-	out.mu = &sync.Mutex{}
-	errs.mu = out.mu
-
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin = r.u.stdin
-	cmd.WaitDelay = leftRunning // of a standard input that is no file
-	output, err := newPipes(cmd, out, errs)
-	if err != nil {
-		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
-		return false
-	}
-	// What is meant for the command ends the command; then the report is written.
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as by nohup, or by a script's shell in the background
-			signal.Notify(signals, s)
-		}
-	}
-	// It may come twice, as from a shell and from the kernel when a terminal is
-	// closed, and the second time is no reason to leave the report out.
-	defer time.AfterFunc(alsoCommand, func() { signal.Stop(signals) })
-	r.before = r.counters()
-	start := time.Now()
-	err = cmd.Start()
-	output.begin()
-	if err != nil {
-		output.end(0, nil)
-		if e, ok := errors.AsType[*os.PathError](err); ok { // the path is that of the command
-			err = e.Err
-		}
-		r.run.Exit = analysis.Exit{Status: -1, Error: err.Error()}
-		return false
-	}
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case s := <-signals:
-				if s == os.Interrupt && hasCtrlC(cmd.Process.Pid) {
-					continue
-				}
-				_ = cmd.Process.Signal(s) // it may have ended
-			case <-done:
-				return
-			}
-		}
-	}()
-	err = cmd.Wait()
-	close(done)
-	end := time.Now()
-	// What the command leaves running is part of the run if it ends soon, by the
-	// output that it has open. The wait for what does not end is no part of it.
-	if output.end(leftRunning, signals) {
-		end = time.Now()
-	} else {
-		r.miss("the command left something running, which had its output open %.1f s later still: the run ends without it", time.Since(end).Seconds())
-	}
-	r.run.Start, r.run.End = analysis.Time{Time: start.UTC()}, analysis.Time{Time: end.UTC()}
-	r.run.Seconds = end.Sub(start).Seconds()
-	r.run.Exit = exitOf(cmd, err)
-	if kept != nil {
-		if err := kept.Close(); err != nil {
-			r.miss("the command's output was not kept: %v", err)
-		}
-	}
-	r.run.Load = summary.Summary()
-	return true
-}
-
-// exitOf says how a command ended.
-func exitOf(cmd *exec.Cmd, err error) analysis.Exit {
-	state := cmd.ProcessState
-	if state == nil {
-		return analysis.Exit{Status: -1, Error: err.Error()}
-	}
-	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return analysis.Exit{Status: 128 + int(w.Signal()), Signal: w.Signal().String()}
-	}
-	return analysis.Exit{Status: state.ExitCode()}
-}
-
-// alsoCommand is for how long after its end a signal is still meant for the command.
-const alsoCommand = 2 * time.Second
-
-// leftRunning is how long to wait for what a command has left running.
-const leftRunning = 5 * time.Second
-
-// lastOutput is how long a signal leaves to output that is about to be closed.
-const lastOutput = 500 * time.Millisecond
-
-// pipes are the standard output and the standard error of a command: its own, since
-// processes that it leaves behind may have them open for longer than it runs.
-type pipes struct {
-	read, write [2]*os.File
-	to          [2]io.Writer
-	copying     sync.WaitGroup
-}
-
-func newPipes(cmd *exec.Cmd, out, errs io.Writer) (o *pipes, err error) {
-	o = &pipes{to: [2]io.Writer{out, errs}}
-	for i := range o.to {
-		if o.read[i], o.write[i], err = os.Pipe(); err != nil {
-			return nil, err
-		}
-	}
-	cmd.Stdout, cmd.Stderr = o.write[0], o.write[1]
-	return o, nil
-}
-
-// begin passes on what is written, after the command was started.
-func (o *pipes) begin() {
-	for i := range o.to {
-		o.write[i].Close()
-		o.copying.Go(func() { _, _ = io.Copy(o.to[i], o.read[i]) }) // until it is closed
-	}
-}
-
-// end waits until the output is closed by all that have it, and gives false where
-// that takes longer, or a signal ends the wait.
-func (o *pipes) end(most time.Duration, signals <-chan os.Signal) (closed bool) {
-	done := make(chan struct{})
-	go func() {
-		o.copying.Wait()
-		close(done)
-	}()
-	late := time.NewTimer(most)
-	defer late.Stop()
-	for waits := true; waits; {
-		select {
-		case <-done:
-			closed, waits = true, false
-		case <-signals: // which may be what has just ended the command, come twice
-			signals = nil
-			late.Reset(min(most, lastOutput))
-		case <-late.C:
-			waits = false
-		}
-	}
-	for _, f := range o.read {
-		f.Close()
-	}
-	<-done
-	return closed
-}
-
-// tee passes output on, and keeps it.
-type tee struct {
-	mu      *sync.Mutex // of both streams, whose lines are kept in one file
-	to      io.Writer
-	kept    *os.File
-	summary io.Writer // nil for none
-	miss    func(format string, args ...any)
-}
-
-func (t *tee) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, _ = t.to.Write(b) // whoever reads no more does not end the command
-	if t.kept != nil {
-		if _, err := t.kept.Write(b); err != nil {
-			t.miss("the command's output was kept in part only: %v", err)
-			t.kept = nil
-		}
-	}
-	if t.summary != nil {
-		_, _ = t.summary.Write(b) // which never fails
-	}
-	return len(b), nil
-}
-
 // counterNames are the counters of the server that a run notes.
 var counterNames = []string{
 	"Com_commit", "Com_rollback", "Com_insert", "Com_update", "Com_delete", "Com_select", "Handler_commit", "Handler_rollback",
@@ -638,65 +455,4 @@ func (r *recorder) finish(ctx context.Context, began *analysis.Position) {
 		}
 		r.run.Changed[name] = now[name]
 	}
-}
-
-// What holds a password in the arguments of load generators and clients, and in
-// scripts that call them. Rather too much is taken for one than too little.
-const (
-	passwordName = `[\w.-]*(?:pass(?:word|wd|phrase)?|pwd)[a-z0-9_-]*`
-	// A word of a shell, which may be quoted in parts.
-	shellWord = `(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s&;"'\\]|["'\\])+`
-	// The last of the clients' options in one word, before the password.
-	gluedOption = `-[abfinqrstvABCEGHLNX]*p`
-	clientNames = `(mysql|mariadb|mycli|mydumper|myloader|tpcc_|sshpass)`
-)
-
-var (
-	passwordArg  = regexp.MustCompile(`(?is)^(` + passwordName + `=).+`)
-	passwordWord = regexp.MustCompile(`(?i)^` + passwordName + `$`) // the next argument is one
-	passwords    = regexp.MustCompile(`(?i)(` + passwordName + `["']?\s*[=:(]\s*)` + shellWord)
-	// In a script, where a word is followed by another.
-	passwordWords = regexp.MustCompile(`(?i)((?:^|\s)` + passwordName + `\s+)("[^"]*"|'[^']*'|[^\s=:-]\S*)`)
-	identifiedBy  = regexp.MustCompile(`(?i)(\bidentified\s+(?:\S+\s+){0,2}?(?:by|as)\s+)` + shellWord) // in SQL
-	gluedArg      = regexp.MustCompile(`(?s)^(` + gluedOption + `).+`)                                  // of the clients
-	glued         = regexp.MustCompile(`(\s` + gluedOption + `)` + shellWord)
-	urlPasswords  = regexp.MustCompile(`(://[^:@/\s]*):\S*@`) // scheme://user:password@host
-	dsnPasswords  = regexp.MustCompile(`(^|[\s"'=])([^:@/\s"'=]+):[^/\s]\S*@([\w.(/\[])`)
-	perconaDSN    = regexp.MustCompile(`((?:^|[\s"'=,])p=)[^\s"',]+`) // h=host,p=password
-	clientProgram = regexp.MustCompile(`^` + clientNames)
-	clientCalled  = regexp.MustCompile(`(^|[\s/;&|(])` + clientNames)
-	shellOption   = regexp.MustCompile(`^-\w*c$`) // the next argument is a script
-)
-
-// withoutPasswords is a command as it may be written down.
-func withoutPasswords(command []string) []string {
-	out := slices.Clone(command)
-	client, next := clientProgram.MatchString(filepath.Base(command[0])), false
-	for i, arg := range command[1:] {
-		arg = identifiedBy.ReplaceAllString(arg, "$1***")
-		whole := passwordArg.ReplaceAllString(arg, "$1***")
-		script := strings.ContainsAny(arg, " \t\n")
-		switch {
-		case next && !strings.HasPrefix(arg, "-"):
-			whole = "***"
-		case whole == arg || script && shellOption.MatchString(command[i]):
-			whole = passwords.ReplaceAllString(arg, "$1***")
-			whole = passwordWords.ReplaceAllString(whole, "$1***")
-		}
-		whole = urlPasswords.ReplaceAllString(whole, "$1:***@")
-		whole = dsnPasswords.ReplaceAllString(whole, "$1$2:***@$3")
-		whole = perconaDSN.ReplaceAllString(whole, "$1***")
-		if client {
-			whole = gluedArg.ReplaceAllString(whole, "$1***")
-		}
-		if script && clientCalled.MatchString(arg) {
-			whole = glued.ReplaceAllString(whole, "$1***")
-		}
-		// Of a mysql client the next is no password, and hiding it does no harm.
-		next = arg == "-p" || passwordWord.MatchString(arg)
-		// Such as timeout 60 mysqlslap.
-		client = client || clientProgram.MatchString(filepath.Base(arg))
-		out[i+1] = whole
-	}
-	return out
 }
