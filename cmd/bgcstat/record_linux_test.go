@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,6 +42,11 @@ func record(t *testing.T, dir string, beside func(*os.Process), args ...string) 
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // from a terminal signals go other ways
+	// Tests may have been begun with signals ignored, as by nohup, which a process
+	// hands down. What is caught here is not ignored there.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
