@@ -375,6 +375,7 @@ func TestWatchSettings(t *testing.T) {
 			prepare(t, s)
 			watch := startWatching(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "200ms", "--format", "json")
 			sysbench(t, s, "run", "--events=2000")
+			watch.shown(t, 2000) // else their groups may be known too late for the lines
 			s.Exec(t, "SET GLOBAL sync_binlog = 0")
 			watch.await(t, "sync_binlog is 0, was 1", 1)
 			sysbench(t, s, "run", "--events=4000")
