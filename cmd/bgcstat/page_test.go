@@ -200,6 +200,7 @@ func hostile() *analysis.Result {
 // Every page opens without a complaint, asks for nothing, does not scroll
 // sideways and is small enough to send.
 func TestPagesInBrowser(t *testing.T) {
+	t.Parallel()
 	b := startBrowser(t)
 	files := pages(t)
 	for _, name := range slices.Sorted(maps.Keys(files)) {

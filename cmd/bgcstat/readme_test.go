@@ -18,6 +18,7 @@ import (
 // must be what it prints. The two that build and
 // test the project itself are run by .ci/run.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
