@@ -26,21 +26,28 @@ type Settings struct {
 	NoSessionBound bool
 }
 
-// With adds what the server says of itself, its variables by their names, to
-// what is not known yet. A sync_binlog that was given as a flag stays.
-func (s Settings) With(server map[string]string) Settings {
-	for _, v := range []struct {
-		name string
-		to   **int64
-	}{
+// variable is a setting, and the server's name for it.
+type variable struct {
+	name string
+	of   **int64
+}
+
+func (s *Settings) variables() []variable {
+	return []variable{
 		{"innodb_flush_log_at_trx_commit", &s.FlushLogAtTrxCommit},
 		{"binlog_group_commit_sync_delay", &s.SyncDelay},
 		{"binlog_group_commit_sync_no_delay_count", &s.SyncNoDelayCount},
 		{"sync_binlog", &s.SyncBinlog},
-	} {
-		if n, err := strconv.ParseInt(server[v.name], 10, 64); err == nil && n >= 0 && *v.to == nil {
-			*v.to = &n
-			if v.to == &s.SyncBinlog {
+	}
+}
+
+// With adds what the server says of itself, its variables by their names, to
+// what is not known yet. A sync_binlog that was given as a flag stays.
+func (s Settings) With(server map[string]string) Settings {
+	for _, v := range s.variables() {
+		if n, err := strconv.ParseInt(server[v.name], 10, 64); err == nil && n >= 0 && *v.of == nil {
+			*v.of = &n
+			if v.of == &s.SyncBinlog {
 				s.from = "server"
 			}
 		}
@@ -50,21 +57,10 @@ func (s Settings) With(server map[string]string) Settings {
 
 // vary takes back settings that held for a part of the transactions only.
 func (s *Settings) vary(names []string) {
-	for _, name := range names {
-		switch name {
-		case "sync_binlog":
-			s.SyncBinlog = nil
-		case "innodb_flush_log_at_trx_commit":
-			s.FlushLogAtTrxCommit = nil
-		case "binlog_group_commit_sync_delay":
-			s.SyncDelay = nil
-		case "binlog_group_commit_sync_no_delay_count":
-			s.SyncNoDelayCount = nil
-		default:
-			continue
-		}
-		if !slices.Contains(s.varied, name) {
-			s.varied = append(slices.Clip(s.varied), name)
+	for _, v := range s.variables() {
+		if slices.Contains(names, v.name) && !slices.Contains(s.varied, v.name) {
+			*v.of = nil
+			s.varied = append(slices.Clip(s.varied), v.name)
 		}
 	}
 }

@@ -252,6 +252,15 @@ func TestSettingsChanged(t *testing.T) {
 	logs := read(t, s.log, func(txn *parser.Txn) { a.Add(txn) })
 	a.Vary("binlog_row_image", "sync_binlog")
 	check(a.Result(logs), "settings-changed", "sync_binlog changed while ")
+
+	// Another setting does not make sync_binlog known.
+	a = analysis.New(analysis.Filter{}, analysis.Settings{})
+	l := mariadb()
+	a.Add(&parser.Txn{Log: l, Start: 4, End: 104, CommitID: 1, Terminator: parser.TerminatorXID})
+	a.Vary("innodb_flush_log_at_trx_commit")
+	if r := a.Result([]*parser.Log{l}); warned(r, "sync-binlog-unknown") == "" || warned(r, "settings-changed") == "" {
+		t.Errorf("warnings are %+v", r.Warnings)
+	}
 }
 
 // An encrypted binlog is longer than its positions.

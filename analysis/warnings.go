@@ -92,7 +92,7 @@ func (a *Analyzer) warn(r *Result, logs []*parser.Log, main *parser.Log) {
 	}
 	if a.filter.ofSome() {
 		add("filtered", 1, start, "groups hold transactions that the filters left out; sizes count all members, and fsyncs saved are not shown for a part of them")
-	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && len(a.settings.varied) == 0 && !main.Relay && r.Groups.Sync != nil {
+	} else if _, _, ok := a.settings.syncBinlog(logs); !ok && !slices.Contains(a.settings.varied, "sync_binlog") && !main.Relay && r.Groups.Sync != nil {
 		add("sync-binlog-unknown", 1, start, "sync_binlog is not known and defaults to 0 in %s: fsyncs saved are not shown; state it with --sync-binlog", serverName(main))
 	}
 }

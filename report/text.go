@@ -309,7 +309,7 @@ func SavedInWords(b *analysis.SavedSync) string {
 // percent.
 func SavedShares(b *analysis.SavedSync) string {
 	low := float64(b.SavedByGroupingMin) / float64(max(b.Alone, 1))
-	return fmt.Sprintf("%.1f to %.1f", 100*low, 100*b.ShareMax)
+	return decimal(100*low, 1) + " to " + decimal(100*b.ShareMax, 1)
 }
 
 // groupSizes draws the sizes of the groups that are known: a bar for each, or for
@@ -340,7 +340,7 @@ func (t *textReport) groupSizes(r *analysis.Result) {
 		if b.from != b.to {
 			label += "-" + strconv.FormatInt(min(b.to, greatest), 10)
 		}
-		width := int(float64(b.groups) / float64(max(most, 1)) * barWidth)
+		width := int(min(max(float64(b.groups)/float64(max(most, 1)), 0), 1) * barWidth)
 		if b.groups > 0 && width == 0 {
 			width = 1
 		}
