@@ -94,15 +94,22 @@ type counter struct {
 // read brings value up to date.
 func (c *counter) read() error {
 	var b [24]byte
-	n, err := unix.Read(c.fd, b[:])
-	if err == nil && n != len(b) {
-		err = fmt.Errorf("got %d bytes and want %d", n, len(b))
+	var value int64
+	var enabled, running uint64
+	// The kernel sets the two times one after the other, and gives them as they
+	// are while a thread leaves its CPU: what is missing then is there the next
+	// time, and what the counter did not run is missing for ever.
+	for try := 1; try == 1 || running < enabled && try <= 4; try++ {
+		n, err := unix.Read(c.fd, b[:])
+		if err == nil && n != len(b) {
+			err = fmt.Errorf("got %d bytes and want %d", n, len(b))
+		}
+		if err != nil {
+			return fmt.Errorf("read a counter: %w", err)
+		}
+		value = int64(binary.NativeEndian.Uint64(b[:]))
+		enabled, running = binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
 	}
-	if err != nil {
-		return fmt.Errorf("read a counter: %w", err)
-	}
-	value := int64(binary.NativeEndian.Uint64(b[:]))
-	enabled, running := binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
 	// A CPU's counter is on all the time, unless the kernel took it off with
 	// the CPU. When the CPU is back, the counter is not.
 	c.dead = c.cpu >= 0 && enabled == c.enabled

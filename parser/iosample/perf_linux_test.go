@@ -2,6 +2,7 @@ package iosample
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -614,6 +615,43 @@ func TestPerfDeadCounter(t *testing.T) {
 	counts(t, s)
 	write(t, path, 4)
 	expect(t, counts(t, s), map[string]int64{"ib_logfile0": 7, "unattributed": 0})
+}
+
+// The times of a counter that is read while a thread leaves its CPU may be of two
+// moments, which is no sign that the kernel shared it.
+func TestPerfCounterTimes(t *testing.T) {
+	var p [2]int
+	if err := unix.Pipe(p[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(p[0])
+	defer unix.Close(p[1])
+	c := counter{fd: p[0], cpu: -1}
+	for _, test := range []struct {
+		reads [][3]uint64 // count, nanoseconds enabled and running
+		want  string
+	}{
+		{[][3]uint64{{5, 100, 100}}, ""},
+		{[][3]uint64{{6, 200, 170}, {7, 201, 171}, {8, 202, 202}}, ""},
+		{[][3]uint64{{9, 300, 270}, {9, 301, 271}, {9, 302, 272}, {9, 303, 273}}, "counter ran 273 of 303 ns: the kernel shared it with others"},
+	} {
+		for _, r := range test.reads {
+			var b []byte
+			for _, n := range r {
+				b = binary.NativeEndian.AppendUint64(b, n)
+			}
+			if _, err := unix.Write(p[1], b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := ""
+		if err := c.read(); err != nil {
+			got = err.Error()
+		}
+		if last := test.reads[len(test.reads)-1]; got != test.want || c.value != int64(last[0]) || c.enabled != last[1] {
+			t.Errorf("%v: got %+v, error %q, want %q", test.reads, c, got, test.want)
+		}
+	}
 }
 
 func TestPerfWithoutProcess(t *testing.T) {
