@@ -38,6 +38,14 @@ func (s *search) try(match func(Process) (bool, error)) {
 		if ok {
 			s.found = append(s.found, p.PID)
 		}
+		s.refuse(err)
+	}
+}
+
+// refuse notes why a server could not be looked into. One that has ended since
+// the search began is not the one that is sought.
+func (s *search) refuse(err error) {
+	if !errors.Is(err, ErrNotVisible) {
 		s.refused = cmp.Or(s.refused, err)
 	}
 }
@@ -191,7 +199,7 @@ func (h Host) FindBySocket(path string) (int, error) {
 		if err == nil {
 			bound[p.PID], err = h.held(p.PID, all)
 		}
-		s.refused = cmp.Or(s.refused, h.refusal(p.PID, h.pid(p.PID, "net/unix"), err, needsTrace))
+		s.refuse(h.refusal(p.PID, h.pid(p.PID, "net/unix"), err, needsTrace))
 	}
 	by := func(match func(pid int, at string) bool) {
 		s.try(func(p Process) (bool, error) {

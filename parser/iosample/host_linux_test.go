@@ -253,6 +253,26 @@ func TestFindInTrees(t *testing.T) {
 	by(h, "pid file", h.Root+"/mysqld.pid", 0, ErrNotVisible.Error())
 }
 
+// A server that ends while it is looked into is not the one that is sought, and
+// no reason to say that not all could be looked into.
+func TestFindAmongEnded(t *testing.T) {
+	for denied, want := range map[bool]string{
+		false: "port 1: none of the 2 servers matches",
+		true:  "port 1: no server found, but not all could be looked into: denied",
+	} {
+		s := &search{what: "port 1", servers: []Process{{PID: 1}, {PID: 2}}}
+		s.try(func(p Process) (bool, error) {
+			if p.PID == 1 || !denied {
+				return false, fmt.Errorf("process %d: %w", p.PID, ErrNotVisible)
+			}
+			return false, errors.New("denied")
+		})
+		if _, err := s.one(""); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestIsServer(t *testing.T) {
 	for name, want := range map[string]bool{
 		"mysqld": true, "/usr/sbin/mariadbd": true, "mysqld-debug": true, "mysqld-8.0": true, "mariadbd-11.8": true,
