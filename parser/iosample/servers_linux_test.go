@@ -41,6 +41,19 @@ func position(tb testing.TB, s *servertest.Server) (string, int64) {
 	return f[0], n
 }
 
+// wantNewest checks that the inventory knows the newest binlog as the server
+// does, and gives its name.
+func wantNewest(t *testing.T, v *Inventory, s *servertest.Server) string {
+	t.Helper()
+	name, size := position(t, s)
+	if f, ok := v.Binlog(); ok && f.Name == name && f.Size > size {
+		// MariaDB writes of a checkpoint by itself to a log that it has begun.
+		name, size = position(t, s)
+	}
+	wantBinlog(t, v, name, filepath.Join(s.DataDir, name), size)
+	return name
+}
+
 // Each way finds the one of two servers of a kind that is meant.
 func TestFindServers(t *testing.T) {
 	for _, kind := range servertest.Kinds {
@@ -151,11 +164,10 @@ func TestInventoryOfServers(t *testing.T) {
 				if target.PID != 0 {
 					checkOpen(t, v, s)
 				}
-				name, size := position(t, s)
+				name := wantNewest(t, v, s)
 				if logs := s.Binlogs(t); filepath.Base(logs[len(logs)-1]) != name {
 					t.Fatalf("the index ends in %s, the server is at %s", logs[len(logs)-1], name)
 				}
-				wantBinlog(t, v, name, filepath.Join(s.DataDir, name), size)
 				f, _ := v.Binlog()
 				if encrypted, err := v.Encrypted(f); encrypted || err != nil {
 					t.Errorf("encrypted: got %v, %v", encrypted, err)
@@ -186,6 +198,12 @@ func checkOpen(t *testing.T, v *Inventory, s *servertest.Server) {
 			continue
 		}
 		f, ok := v.Lookup(fileID(fi))
+		if ok && f.Class == Redo && !v.Still(f) { // MySQL has renamed it since, to use it next
+			if err := v.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+			f, ok = v.Lookup(fileID(fi))
+		}
 		switch want := matters(path); {
 		case !ok && want == Other: // opened since
 		case !ok || f.Class != want:
@@ -213,8 +231,7 @@ func TestInventoryFollowsServers(t *testing.T) {
 			reused := 0
 			for i := range 12 {
 				s.Exec(t, "INSERT INTO d.t VALUES ()")
-				name, size := position(t, s)
-				wantBinlog(t, v, name, filepath.Join(s.DataDir, name), size)
+				name := wantNewest(t, v, s)
 				f, _ := v.Binlog()
 				if before, ok := names[f.ID]; ok && before != name {
 					reused++
@@ -232,8 +249,7 @@ func TestInventoryFollowsServers(t *testing.T) {
 				reset = "RESET BINARY LOGS AND GTIDS"
 			}
 			s.Exec(t, reset)
-			name, size := position(t, s)
-			wantBinlog(t, v, name, filepath.Join(s.DataDir, name), size)
+			wantNewest(t, v, s)
 		})
 	}
 }
