@@ -240,6 +240,9 @@ func TestSamplerOfServers(t *testing.T) {
 				name, size := position(t, s)
 				sizes[name] = size
 				if round == 3 {
+					// MariaDB writes of a checkpoint by itself, and may not have synced that
+					// yet; the sync of a commit behind it is over when the commit is.
+					s.Exec(t, "INSERT INTO d.t VALUES ()")
 					break
 				}
 				s.Exec(t, "FLUSH BINARY LOGS")
@@ -286,10 +289,11 @@ func TestSamplerOfServers(t *testing.T) {
 			}
 			syncs := map[string]int64{}
 			var mono int64
-			for _, v := range all {
+			for i, v := range all {
 				for _, e := range v.Syncs {
 					syncs[e.Name]++
-					if e.Mono < mono || e.Size < before[e.Name] || e.Latency <= 0 {
+					underWay := i == len(all)-1 && e.Latency == 0 // such as that of a checkpoint
+					if e.Mono < mono || e.Size < before[e.Name] || e.Latency <= 0 && !underWay {
 						t.Errorf("%s: got %+v after a size of %d", e.Name, e, before[e.Name])
 					}
 					mono, before[e.Name] = e.Mono, e.Size
