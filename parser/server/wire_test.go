@@ -70,7 +70,7 @@ func TestHostile(t *testing.T) {
 		{greeting, "\x00\x00\x00\x02\x00\x00\x00", "\x02"},
 		{greeting, strings.Repeat("x", maxLoginPacket+1)},
 	} {
-		o := Options{Socket: answer(t, packets...), User: "bob", ConnectTimeout: 10 * time.Second}
+		o := Options{Socket: answer(t, packets...), User: "bob", ConnectTimeout: time.Minute}
 		o.SetPassword(secret)
 		if text := refused(t, o, nil); strings.Contains(text, "no answer within") {
 			t.Errorf("case %d: %s", i, text)
@@ -83,7 +83,7 @@ func TestHostile(t *testing.T) {
 // TestBusy is let in by nobody, for now, and by servers that refuse it for good.
 func TestBusy(t *testing.T) {
 	for code, login := range map[int]bool{1040: false, 1045: true, 1130: true, 1226: false, 2003: false, 3032: false} {
-		o := Options{Socket: answer(t, greeting, "\xff"+string([]byte{byte(code), byte(code >> 8)})+"#HY000no"), User: "bob", ConnectTimeout: 10 * time.Second}
+		o := Options{Socket: answer(t, greeting, "\xff"+string([]byte{byte(code), byte(code >> 8)})+"#HY000no"), User: "bob", ConnectTimeout: time.Minute}
 		if _, err := Connect(t.Context(), o); err == nil || errors.Is(err, ErrLogin) != login {
 			t.Errorf("error %d: %v", code, err)
 		}

@@ -38,8 +38,9 @@ import (
 	"time"
 )
 
-// startTimeout bounds the wait for a server's first answer and for its clean shutdown: far more than either takes.
-const startTimeout = 60 * time.Second
+// startTimeout bounds the wait for a server's first answer and for its clean shutdown: far more than either takes, also where
+// others keep the disk busy.
+const startTimeout = 3 * time.Minute
 
 // Server is a running server. Its methods may be called from several goroutines, but those that take a testing.TB end the
 // test on failure and so belong into the test's own goroutine; Query is the one for others.

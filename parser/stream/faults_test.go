@@ -440,7 +440,7 @@ func TestFailover(t *testing.T) {
 			stop()
 			committed := int64(len(gtidsIn(t, s)) - len(first))
 			want := s.Exec(t, "SELECT COUNT(*) FROM d.t")
-			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(50 * time.Millisecond) { // it tries to connect once a minute
 				if got, err := replica.Query("SELECT COUNT(*) FROM d.t"); err == nil && got == want {
 					break
 				} else if time.Now().After(deadline) {

@@ -102,7 +102,7 @@ func TestBegun(t *testing.T) {
 // readFrom reads a bounded stream to its end, or to its first error.
 func readFrom(t *testing.T, c stream.Config) (lines []string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, fmt.Errorf("too long"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, fmt.Errorf("too long"))
 	defer cancel()
 	s, err := stream.Open(ctx, c)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestSameID(t *testing.T) {
 				t.Fatal(err)
 			}
 			command := binary.LittleEndian.AppendUint32([]byte{0x12, 4, 0, 0, 0, 0, 0}, id)
-			events, err := other.Events(t.Context(), append(command, filepath.Base(s.Binlogs(t)[0])...), 20*time.Second)
+			events, err := other.Events(t.Context(), append(command, filepath.Base(s.Binlogs(t)[0])...), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestSameID(t *testing.T) {
 			}
 			select {
 			case <-f.done:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("the stream goes on: %+v %v", f.State(), f.notices)
 			}
 			if !errors.Is(f.err, stream.ErrServerID) || f.State().Reconnects != 0 {
@@ -192,7 +192,7 @@ func TestReset(t *testing.T) {
 				}
 				select {
 				case <-f.done:
-				case <-time.After(30 * time.Second):
+				case <-time.After(time.Minute):
 					t.Fatalf("goes on: %+v %v", f.State(), f.notices)
 				}
 				if !errors.Is(f.err, stream.ErrReplaced) && !errors.Is(f.err, stream.ErrPurged) {
