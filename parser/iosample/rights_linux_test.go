@@ -74,12 +74,11 @@ func lookChild() error {
 	return nil
 }
 
-// looked runs a child that looks, as the user nobody with these capabilities, and
-// gives what it printed.
-func looked(t *testing.T, caps []uintptr, env ...string) map[string][]string {
+// looked runs a child that looks, as somebody, and gives what it printed.
+func looked(t *testing.T, who as, env ...string) map[string][]string {
 	t.Helper()
 	said := map[string][]string{}
-	for line := range strings.Lines(runAs(t, as{UID: nobody, Caps: caps}, "look", env...)) {
+	for line := range strings.Lines(runAs(t, who, "look", env...)) {
 		if what, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.HasPrefix(what, "@") {
 			said[what[1:]] = append(said[what[1:]], value)
 		}
@@ -120,7 +119,7 @@ func TestRights(t *testing.T) {
 			}
 		}
 	}
-	said := looked(t, nil, env...)
+	said := looked(t, as{UID: nobody}, env...)
 	check("nobody", said, map[string][]string{
 		"process":   {"mysqld"}, // by its name
 		"io":        {"error: /proc/" + pid + "/io: " + denied + "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"},
@@ -145,18 +144,18 @@ func TestRights(t *testing.T) {
 	}
 
 	// Each capability alone is not enough for all.
-	said = looked(t, []uintptr{unix.CAP_SYS_PTRACE}, env...)
+	said = looked(t, as{UID: nobody, Caps: []uintptr{unix.CAP_SYS_PTRACE}}, env...)
 	if got := said["inventory refused"]; !slices.Contains(got, fd) {
 		t.Errorf("CAP_SYS_PTRACE: refused %q, want %q", got, fd)
 	}
 	check("CAP_SYS_PTRACE", said, map[string][]string{"datadir": {pid}})
-	said = looked(t, []uintptr{unix.CAP_DAC_READ_SEARCH}, env...)
+	said = looked(t, as{UID: nobody, Caps: []uintptr{unix.CAP_DAC_READ_SEARCH}}, env...)
 	check("CAP_DAC_READ_SEARCH", said, map[string][]string{
 		"io":        {"error: /proc/" + pid + "/io: " + denied + "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"},
 		"inventory": {"error: " + fd + "; data directory: " + cwd},
 	})
 
-	said = looked(t, []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH}, env...)
+	said = looked(t, as{UID: nobody, Caps: []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH}}, env...)
 	check("both", said, map[string][]string{
 		"process": {"mysqld"}, "io": {"ok"}, "port": {pid}, "socket": {pid}, "datadir": {pid},
 		"inventory refused": nil, "inventory of directory refused": nil,
@@ -182,7 +181,8 @@ func TestRights(t *testing.T) {
 		}
 	})
 	gone := "process " + pid + ": " + ErrNotVisible.Error()
-	check("hidepid", looked(t, nil, append(env, "ROOT="+root)...), map[string][]string{
+	// As one of whom no other test has a server.
+	check("hidepid", looked(t, as{UID: nobody - 1}, append(env, "ROOT="+root)...), map[string][]string{
 		"process":   {"error: " + gone},
 		"io":        {"error: " + gone},
 		"inventory": {"error: " + gone},
@@ -195,7 +195,7 @@ func TestRights(t *testing.T) {
 func TestRightsOfChangedUser(t *testing.T) {
 	needRoot(t)
 	pid := begin(t, as{All: true}, "change user")
-	said := looked(t, nil, "PID="+strconv.Itoa(pid), "PORT=1")
+	said := looked(t, as{UID: nobody}, "PID="+strconv.Itoa(pid), "PORT=1")
 	want := fmt.Sprintf("error: /proc/%d/io: permission denied: the process changed its user, so that even this one needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH", pid)
 	if got := said["io"]; !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want %q", got, want)
