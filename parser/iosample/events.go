@@ -53,13 +53,24 @@ type eventCounter struct {
 	refreshed int64 // when the files were last listed
 	flushes   int
 
-	// queue holds syncs from the oldest on that has not ended, in the order in
-	// which they began: first is the number of queue[0].
-	queue []queuedSync
+	// Transactions wait for the syncs of binlogs, which no other may hold up.
+	binlogs, others syncQueue
+	open            map[uint32]place // by thread, its sync that has not ended
+	out             []SyncEvent
+	raw             []rawEvent
+}
+
+// syncQueue holds syncs from the oldest on that has not ended, in the order in
+// which they began: first is the number of syncs[0].
+type syncQueue struct {
+	syncs []queuedSync
 	first int
-	open  map[uint32]int // by thread, the number of its sync that has not ended
-	out   []SyncEvent
-	raw   []rawEvent
+}
+
+// place is where a sync is queued, by its number there.
+type place struct {
+	queue *syncQueue
+	no    int
 }
 
 // countKey has a name, since an inode is used again by the next file.
@@ -99,7 +110,7 @@ func newEventCounter(files serverFiles) *eventCounter {
 	return &eventCounter{
 		files: files, index: map[countKey]int{}, server: map[uint32]bool{},
 		found: map[FileID]foundFile{}, known: map[FileID]File{}, sizes: map[countKey]int64{},
-		ignored: map[FileID]bool{}, open: map[uint32]int{},
+		ignored: map[FileID]bool{}, open: map[uint32]place{},
 	}
 }
 
@@ -108,7 +119,9 @@ func (c *eventCounter) add(e rawEvent) { c.raw = append(c.raw, e) }
 
 // flush counts what was added and happened up to a time, up to which all must
 // have been added. It returns all counts, and the syncs that have ended and
-// before which none is under way, with their latency, by rising time. Both hold
+// before which none is under way, with their latency, by rising time. Binlogs
+// and other files do not wait for each other there: a sync of the one may come
+// in a later call than one of the other that began behind it. Both results hold
 // until the next call. With all set it returns those under way too.
 func (c *eventCounter) flush(until int64, all bool) ([]Count, []SyncEvent) {
 	// 1. Processors take their time and their place in the buffer in no common
@@ -134,12 +147,8 @@ func (c *eventCounter) flush(until int64, all bool) ([]Count, []SyncEvent) {
 	c.raw = slices.Delete(c.raw, 0, n)
 
 	// 3. What has ended, in order.
-	c.out = c.out[:0]
-	for n = 0; n < len(c.queue) && (all || c.queue[n].done || len(c.queue)-n > maxQueue); n++ {
-		c.out = append(c.out, c.queue[n].event)
-	}
-	c.queue = slices.Delete(c.queue, 0, n)
-	c.first += n
+	c.out = c.others.take(c.binlogs.take(c.out[:0], all), all)
+	slices.SortStableFunc(c.out, func(a, b SyncEvent) int { return cmp.Compare(a.Mono, b.Mono) })
 	if haveBinlog {
 		k := c.count(binlog)
 		k.Size = max(k.Size, binlog.Size)
@@ -230,10 +239,9 @@ func (c *eventCounter) recognize(events []rawEvent) {
 
 // begin counts a sync.
 func (c *eventCounter) begin(e *rawEvent) {
-	if no, ok := c.open[e.tid]; ok && no >= c.first {
-		c.queue[no-c.first].done = true // its end was lost
+	if q := c.ended(e.tid); q != nil {
+		q.done = true // its end was lost
 	}
-	delete(c.open, e.tid)
 	f := c.found[e.file]
 	if !f.sure {
 		if !c.server[e.tgid] {
@@ -255,26 +263,51 @@ func (c *eventCounter) begin(e *rawEvent) {
 	if isLog {
 		n.Size, c.sizes[key] = e.size, e.size
 	}
-	if e.endFollows {
-		c.open[e.tid] = c.first + len(c.queue)
+	queue := &c.others
+	if f.Class == Binlog {
+		queue = &c.binlogs
 	}
-	c.queue = append(c.queue, queuedSync{done: !e.endFollows, event: SyncEvent{
+	if e.endFollows {
+		c.open[e.tid] = place{queue, queue.first + len(queue.syncs)}
+	}
+	queue.syncs = append(queue.syncs, queuedSync{done: !e.endFollows, event: SyncEvent{
 		Mono: e.mono, File: e.file, Class: f.Class, Name: f.Name, Size: e.size, TID: int(e.tid),
 	}})
 }
 
 // end gives the thread's sync its latency.
 func (c *eventCounter) end(e *rawEvent) {
-	no, ok := c.open[e.tid]
-	delete(c.open, e.tid)
-	if !ok || no < c.first {
+	q := c.ended(e.tid)
+	if q == nil {
 		return
 	}
-	q := &c.queue[no-c.first]
 	q.done = true
 	if q.event.File == e.file { // else it is the end of one whose beginning was lost
 		q.event.Latency = e.mono - q.event.Mono
 	}
+}
+
+// ended takes the sync of a thread that has ended, nil where it has none that
+// waits.
+func (c *eventCounter) ended(tid uint32) *queuedSync {
+	p, ok := c.open[tid]
+	delete(c.open, tid)
+	if !ok || p.no < p.queue.first {
+		return nil
+	}
+	return &p.queue.syncs[p.no-p.queue.first]
+}
+
+// take moves what has ended to out, as far as nothing in front of it is under
+// way; with all set everything.
+func (q *syncQueue) take(out []SyncEvent, all bool) []SyncEvent {
+	n := 0
+	for ; n < len(q.syncs) && (all || q.syncs[n].done || len(q.syncs)-n > maxQueue); n++ {
+		out = append(out, q.syncs[n].event)
+	}
+	q.syncs = slices.Delete(q.syncs, 0, n)
+	q.first += n
+	return out
 }
 
 // count finds the count of a file, or begins it. Unattributed files have one

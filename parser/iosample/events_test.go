@@ -97,13 +97,17 @@ type happened struct {
 
 // oracle knows all that happened, and each time begins with nothing.
 type oracle struct {
-	all    []happened // in the order in which it happened
-	taken  int        // so many are counted
-	given  int        // so many syncs were returned
-	syncs  []SyncEvent
-	at     []int // in all, of each of syncs
+	all    []happened     // in the order in which it happened
+	taken  int            // so many are counted
+	queues [2]oracleQueue // of binlogs, and of other files
 	counts map[string]Count
 	server map[uint32]bool
+}
+
+type oracleQueue struct {
+	given int // so many syncs were returned
+	syncs []SyncEvent
+	at    []int // in all, of each of syncs
 }
 
 // flush is what that of eventCounter should return: syncs now, and all counts.
@@ -135,17 +139,27 @@ func (o *oracle) flush(until int64, all bool) []SyncEvent {
 			c.Size = e.size
 		}
 		o.counts[key] = c
-		o.syncs = append(o.syncs, SyncEvent{Mono: e.mono, File: e.file, Class: f.Class, Name: f.Name, Size: e.size, TID: int(e.tid)})
-		o.at = append(o.at, i)
+		q := &o.queues[1]
+		if f.Class == Binlog {
+			q = &o.queues[0]
+		}
+		q.syncs = append(q.syncs, SyncEvent{Mono: e.mono, File: e.file, Class: f.Class, Name: f.Name, Size: e.size, TID: int(e.tid)})
+		q.at = append(q.at, i)
 	}
 	o.taken = end
 
 	// 2. What is over: the next that the same thread did is its end, or shows
 	// that this was lost.
-	var out []SyncEvent
-	for ; o.given < len(o.syncs); o.given++ {
-		i := o.at[o.given]
-		e, s := o.all[i], o.syncs[o.given]
+	out := append(o.over(&o.queues[0], end, all), o.over(&o.queues[1], end, all)...)
+	slices.SortFunc(out, func(a, b SyncEvent) int { return int(a.Mono - b.Mono) })
+	return out
+}
+
+// over takes the syncs of a queue that are, of what happened until end.
+func (o *oracle) over(q *oracleQueue, end int, all bool) (out []SyncEvent) {
+	for ; q.given < len(q.syncs); q.given++ {
+		i := q.at[q.given]
+		e, s := o.all[i], q.syncs[q.given]
 		over := !e.endFollows
 		if !over {
 			for _, next := range o.all[i+1 : end] {
@@ -313,12 +327,42 @@ func randomEvents(t *testing.T, r *rand.Rand) {
 			}
 		}
 	}
-	if len(got) != len(o.syncs) {
-		t.Errorf("got %d syncs, want %d", len(got), len(o.syncs))
+	if n := len(o.queues[0].syncs) + len(o.queues[1].syncs); len(got) != n {
+		t.Errorf("got %d syncs, want %d", len(got), n)
 	}
+	got = slices.DeleteFunc(got, func(e SyncEvent) bool { return e.Class != Binlog })
 	if !slices.IsSortedFunc(got, func(a, b SyncEvent) int { return int(a.Mono - b.Mono) }) {
-		t.Error("syncs are not by rising time")
+		t.Error("syncs of binlogs are not by rising time")
 	}
+}
+
+// A slow sync of another file holds up none of a binlog, for which transactions
+// wait.
+func TestEventCounterSlowSync(t *testing.T) {
+	w := newWorld(worldly(1, Binlog, "binlog.000001"), worldly(3, Data, "d/t.ibd"))
+	c := newEventCounter(w)
+	sync := func(mono int64, tid uint32, ino uint64, end bool) {
+		c.add(rawEvent{end: end, endFollows: !end, mono: mono, tgid: 1, tid: tid, file: FileID{1, ino}, size: 1000})
+	}
+	want := func(until int64, want ...SyncEvent) {
+		t.Helper()
+		if _, got := c.flush(until, false); !slices.Equal(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	data := SyncEvent{Mono: 1, File: FileID{1, 3}, Class: Data, Name: "d/t.ibd", Size: 1000, TID: 1, Latency: 8}
+	log := SyncEvent{Mono: 2, File: FileID{1, 1}, Class: Binlog, Name: "binlog.000001", Size: 1000, TID: 2, Latency: 1}
+	sync(1, 1, 3, false)
+	sync(2, 2, 1, false)
+	sync(3, 2, 1, true)
+	want(4, log)
+	sync(5, 2, 1, false)
+	want(6)
+	sync(9, 1, 3, true)
+	want(10, data)
+	sync(11, 2, 1, true)
+	log.Mono, log.Latency = 5, 6
+	want(12, log)
 }
 
 // A sync that never ends holds up no more than so many behind it.
