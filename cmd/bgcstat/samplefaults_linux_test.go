@@ -108,6 +108,21 @@ func TestSampleEnds(t *testing.T) {
 	t.Run("server killed", func(t *testing.T) {
 		p := startSampling(t, pid...)
 		insert()
+	t.Run("server hangs", func(t *testing.T) {
+		p := startSampling(t, "-u", "root", "--password=", "-S", s.Socket, "--source", "status")
+		if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Kill(s.PID, syscall.SIGCONT) }()
+		p.interrupt(t)
+		if !strings.Contains(p.out.String(), "s by status (estimate)\n") {
+			t.Errorf("no sums:\n%s", &p.out)
+		}
+		if want := "\nbgcstat: warning: the server did not answer at the end: "; !strings.Contains(p.errs.String(), want) {
+			t.Errorf("stderr is %q, want %s", &p.errs, want)
+		}
+	})
+
 		s.Kill()
 		p.end(t)
 		if want := "bgcstat: warning: the server has ended\n"; !strings.HasSuffix(p.errs.String(), want) {
