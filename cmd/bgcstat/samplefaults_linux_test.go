@@ -41,7 +41,11 @@ func TestSampleEnds(t *testing.T) {
 	})
 
 	t.Run("duration", func(t *testing.T) {
-		p := startSampling(t, append(pid, "--duration", "50ms")...)
+		// For a busy machine to take samples in between. It may be over before one is looked at.
+		p := newSampling(t, append(pid, "--duration", "1s")...)
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
 		p.end(t)
 		samples := 0
 		each(t, p.trace, func(*iosample.Interval) { samples++ })
