@@ -90,14 +90,19 @@ scrape_configs:
 	return nil
 }
 
-// query gives the value of an expression that has just one.
+// query gives the value of an expression that has just one. Behind a scrape that
+// took too long there is none until the next.
 func (p *prometheus) query(t *testing.T, expr string) float64 {
 	t.Helper()
-	v, err := p.ask(expr)
-	if err != nil {
-		t.Fatalf("%s: %v", expr, err)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		v, err := p.ask(expr)
+		if err == nil {
+			return v
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %v", expr, err)
+		}
 	}
-	return v
 }
 
 // wait asks until an expression has a value.
