@@ -250,7 +250,11 @@ func TestWatch(t *testing.T) {
 				t.Errorf("lines add up to %+v, the result has %d groups", w.sum.Sync, *g.Count)
 			}
 			for class, n := range w.summary.Syncs {
-				if w.sum.Syncs[class] > n || w.sum.Syncs[class] < n-n/50-2 { // less what came behind the last line
+				least := n - n/50 - 2 // less what came behind the last line
+				if class != "binlog" && class != "redo" {
+					least = 0 // InnoDB flushes its files when it likes, and many at once
+				}
+				if w.sum.Syncs[class] > n || w.sum.Syncs[class] < least {
 					t.Errorf("lines add up to %d syncs of class %s, the summary has %d", w.sum.Syncs[class], class, n)
 				}
 			}
