@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -109,9 +108,6 @@ func TestSampleEnds(t *testing.T) {
 		}
 	})
 
-	t.Run("server killed", func(t *testing.T) {
-		p := startSampling(t, pid...)
-		insert()
 	t.Run("server hangs", func(t *testing.T) {
 		p := startSampling(t, "-u", "root", "--password=", "-S", s.Socket, "--source", "status")
 		if err := syscall.Kill(s.PID, syscall.SIGSTOP); err != nil {
@@ -127,6 +123,9 @@ func TestSampleEnds(t *testing.T) {
 		}
 	})
 
+	t.Run("server killed", func(t *testing.T) {
+		p := startSampling(t, pid...)
+		insert()
 		s.Kill()
 		p.end(t)
 		if want := "bgcstat: warning: the server has ended\n"; !strings.HasSuffix(p.errs.String(), want) {
@@ -158,12 +157,7 @@ func TestSecret(t *testing.T) {
 	if err := os.WriteFile(torn, []byte("[client]\npassword="+secret+"\n"+secret+" is it\n["+secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
+	closed := closedPort(t)
 
 	here := []string{"-S", s.Socket}
 	sb := append([]string{"-u", "sb"}, here...)

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,10 +204,9 @@ func TestWatch(t *testing.T) {
 			log := s.Binlogs(t)[len(s.Binlogs(t))-1]
 			alone := startWatching(t, "-S", s.Socket, "-u", "sb", "--from", filepath.Base(log), "--source", "none", "--arrivals=false",
 				"--interval", "100ms", "--format", "json")
-			address := freeAddress(t)
 			exact := startWatching(t, "-S", s.Socket, "-u", "sb", "--source", "bpf", "--interval", "100ms", "--format", "json",
-				"--web.listen-address", address)
-			p := startPrometheus(t, address)
+				"--web.listen-address", "127.0.0.1:0")
+			p := startPrometheus(t, servedAt(t, &exact.errs))
 
 			const updates = 6000
 			loadWithDDL(t, s, updates)
@@ -308,13 +307,35 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// freeAddress is an address of this host that nobody listens at.
-func freeAddress(t *testing.T) string {
+// servedAt waits until a process says where it serves metrics.
+func servedAt(t *testing.T, errs *output) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	serving := regexp.MustCompile(`(?m)^bgcstat: serving metrics at (\S+)$`)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if m := serving.FindStringSubmatch(errs.String()); m != nil {
+			return m[1]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no metrics are served:\n%s", errs)
+		}
+	}
+}
+
+// closedPort is a port of this host that nobody listens at, nor can until the
+// test ends.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(bound.(*syscall.SockaddrInet4).Port)
 }

@@ -133,16 +133,17 @@ func TestWatchFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer r.Close()
-				address := freeAddress(t)
-				cmd := child(append([]string{"watch", "--no-defaults", "--web.listen-address", address}, append(args, "--interval", "10ms", "--sample-interval", "10ms")...)...)
-				cmd.Stdout = out
+				cmd := child(append([]string{"watch", "--no-defaults", "--web.listen-address", "127.0.0.1:0"}, append(args, "--interval", "10ms", "--sample-interval", "10ms")...)...)
+				var said output
+				cmd.Stdout, cmd.Stderr = out, &said
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
 				defer cmd.Wait()
 				defer cmd.Process.Kill()
 				out.Close()
-				time.Sleep(3 * time.Second) // a pipe holds 64 kB, of 400 bytes a line
+				address := servedAt(t, &said) // by then it follows the server
+				time.Sleep(3 * time.Second)   // a pipe holds 64 kB, of 400 bytes a line
 				insert()
 				for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 					scrape := http.Client{Timeout: 5 * time.Second}

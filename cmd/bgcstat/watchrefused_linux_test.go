@@ -97,7 +97,7 @@ func TestWatchRefused(t *testing.T) {
 			s.Exec(t, "INSERT INTO d.t (v) VALUES (1); FLUSH BINARY LOGS; INSERT INTO d.t (v) VALUES (2); FLUSH BINARY LOGS; INSERT INTO d.t (v) VALUES (3)")
 			logs := s.Binlogs(t)
 			first, last := filepath.Base(logs[0]), filepath.Base(logs[len(logs)-1])
-			_, closed, _ := net.SplitHostPort(freeAddress(t))
+			closed := closedPort(t)
 			grant := func(what, user string) string {
 				return `.* \(error 1227\); for .* an administrator may run: GRANT ` + what + ` ON \*\.\* TO '` + user + `'@'localhost'`
 			}
