@@ -62,7 +62,7 @@ func startHere(t *testing.T, args ...string) *here {
 	t.Cleanup(func() {
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(60 * time.Second):
 			panic("watch goes on") // which would be waited for
 		}
 	})
@@ -196,15 +196,15 @@ func TestWatchFaults(t *testing.T) {
 			t.Run("reset", func(t *testing.T) {
 				defer func(before time.Duration) { pollEvery = before }(pollEvery)
 				pollEvery = 5 * time.Second
+				began := time.Now()
 				w := startHere(t, args...)
 				insert()
 				w.await(t, `"transactions":1`, 1)
 				s.Exec(t, map[bool]string{true: "RESET BINARY LOGS AND GTIDS", false: "RESET MASTER"}[kind.MySQL()])
-				reset := time.Now()
 				if status := w.ended(t); status != statusDamaged {
 					t.Errorf("status %d, want %d", status, statusDamaged)
 				}
-				if took := time.Since(reset); took > 2*pollEvery { // the first look finds it, and two soon after
+				if took := time.Since(began); took > 3*pollEvery { // the first look finds it, and two soon after
 					t.Errorf("it took %v", took)
 				}
 				if last := lastLine(&w.errs); !strings.HasPrefix(last, "bgcstat: log was replaced: ") {
@@ -332,9 +332,10 @@ func TestWatchFailover(t *testing.T) {
 				t.Errorf("saved are %+v, with warnings %+v", r.Saved, r.Warnings)
 			}
 			ended := slices.ContainsFunc(w.events, func(e jsonEvent) bool { return e.Kind == "sampling-ended" })
-			last := w.intervals[len(w.intervals)-1]
-			if here := source == "bpf"; ended != here || (last.SyncSource == "") != here {
-				t.Errorf("ended %t, the last line is %+v, after %+v", ended, last, w.events)
+			last := w.intervals[len(w.intervals)-10:] // on a busy machine one may be without a sample
+			counted := slices.ContainsFunc(last, func(l jsonLine) bool { return l.SyncSource != "" })
+			if here := source == "bpf"; ended != here || counted == here {
+				t.Errorf("ended %t, the last lines are %+v, after %+v", ended, last, w.events)
 			}
 			if n := w.summary.Syncs["binlog"]; n < 20 || n > 100 {
 				t.Errorf("%d binlog syncs, of 20 transactions and 30 that are hardly synced: %v", n, w.summary.Syncs)
