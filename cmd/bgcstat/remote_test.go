@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bgcstat/analysis"
 	"bgcstat/parser/servertest"
 )
 
@@ -126,4 +128,20 @@ func TestRemoteEncrypted(t *testing.T) {
 	if status := run([]string{"analyze", s.Binlogs(t)[0]}, strings.NewReader(""), &out, &errs); status != statusNothing || !strings.Contains(errs.String(), "encrypted") {
 		t.Errorf("the file: status %d, %s", status, &errs)
 	}
+}
+
+// normal is a result without what differs between reading a file and a server.
+func normal(t *testing.T, r *analysis.Result) string {
+	t.Helper()
+	for i := range r.Sources {
+		r.Sources[i].File = filepath.Base(r.Sources[i].File)
+	}
+	if r.Saved != nil {
+		r.Saved.Assumes.From = ""
+	}
+	b, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

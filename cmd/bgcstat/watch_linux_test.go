@@ -175,22 +175,6 @@ func (w *watching) caughtUp(t *testing.T, s *servertest.Server) {
 	w.await(t, `"type":"interval"`, strings.Count(w.out.String(), `"type":"interval"`)+12)
 }
 
-// normal is a result without what differs between reading a file and a server.
-func normal(t *testing.T, r *analysis.Result) string {
-	t.Helper()
-	for i := range r.Sources {
-		r.Sources[i].File = filepath.Base(r.Sources[i].File)
-	}
-	if r.Saved != nil {
-		r.Saved.Assumes.From = ""
-	}
-	b, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // TestWatch follows real servers under load: what it prints adds up to what it
 // reports, that is what analyze says of the files, and a real Prometheus has
 // the same.

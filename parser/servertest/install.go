@@ -119,10 +119,10 @@ func (in install) inside(arg string) string {
 	return strings.Replace(arg, in.root+"/", "/", 1)
 }
 
-// command returns prog, a path inside the tree, ready to run there. The kernel kills it when the thread that starts it ends.
+// command returns prog, a path inside the tree, ready to run there. Linux kills it when the thread that starts it ends.
 func (in install) command(prog string, args ...string) *exec.Cmd {
 	cmd := exec.Command(prog, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: in.root, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = attr(in.root)
 	if in.root != "" {
 		cmd.Dir = "/"
 	}
