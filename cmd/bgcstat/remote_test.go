@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -144,4 +145,15 @@ func normal(t *testing.T, r *analysis.Result) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			from := max(0, i-5)
+			return fmt.Sprintf("line %d:\n%s\nwant\n%s", i, strings.Join(a[from:i+1], "\n"), strings.Join(b[from:i+1], "\n"))
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -278,17 +277,6 @@ func checkSums(t *testing.T, w *watched) {
 			t.Errorf("line is %+v", l)
 		}
 	}
-}
-
-func firstDifference(got, want string) string {
-	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			from := max(0, i-5)
-			return fmt.Sprintf("line %d:\n%s\nwant\n%s", i, strings.Join(a[from:i+1], "\n"), strings.Join(b[from:i+1], "\n"))
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
 // servedAt waits until a process says where it serves metrics.
