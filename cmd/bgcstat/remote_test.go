@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"bgcstat/analysis"
 	"bgcstat/parser/servertest"
@@ -28,9 +26,7 @@ func TestRemote(t *testing.T) {
 			load(t, s, 8, 50)
 			s.Exec(t, "FLUSH BINARY LOGS; INSERT INTO shop.t1 VALUES (5000, 1)")
 			files := s.Binlogs(t)
-			if !kind.MySQL() {
-				awaitCheckpoint(t, s, filepath.Base(files[len(files)-1]))
-			}
+			s.AwaitCheckpoint(t)
 			var names []string
 			for _, f := range files {
 				names = append(names, filepath.Base(f))
@@ -55,22 +51,6 @@ func TestRemote(t *testing.T) {
 			}
 			checkRefusedRemote(t, s, names[0])
 		})
-	}
-}
-
-// awaitCheckpoint waits until MariaDB has written into a new log that it needs
-// none before it any more, which it does by itself, soon after rotation.
-func awaitCheckpoint(t *testing.T, s *servertest.Server, log string) {
-	t.Helper()
-	written := regexp.MustCompile(`(?m)\tBinlog_checkpoint\t.*\t` + regexp.QuoteMeta(log) + `$`)
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		events := s.Exec(t, "SHOW BINLOG EVENTS IN '"+log+"'")
-		if written.MatchString(events) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no checkpoint is written:\n%s", events)
-		}
 	}
 }
 

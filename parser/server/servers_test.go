@@ -527,8 +527,8 @@ func TestPosition(t *testing.T) {
 		}
 		for _, change := range []string{"DO 1", "INSERT INTO d.t VALUES (1)", "FLUSH BINARY LOGS", "CREATE TABLE d.u (id INT)", "INSERT INTO d.t VALUES (2)"} {
 			s.Exec(t, change)
-			if !s.Kind.MySQL() && strings.HasPrefix(change, "FLUSH") {
-				checkpointed(t, s)
+			if strings.HasPrefix(change, "FLUSH") {
+				s.AwaitCheckpoint(t)
 			}
 			own := strings.Fields(s.Exec(t, sql))
 			file, offset, err := root.Position(t.Context())
@@ -547,27 +547,6 @@ func TestPosition(t *testing.T) {
 			}
 		}
 	})
-}
-
-// checkpointed waits until MariaDB has written of its checkpoint to the log that
-// it has just begun, by itself and within the second or so in which it flushes
-// its redo log.
-func checkpointed(t *testing.T, s *servertest.Server) {
-	t.Helper()
-	logs := s.Binlogs(t)
-	newest := filepath.Base(logs[len(logs)-1])
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		events := s.Exec(t, "SHOW BINLOG EVENTS IN '"+newest+"'")
-		for line := range strings.Lines(events) {
-			// Log, position, type, server, end, info: which names the log.
-			if f := strings.Fields(line); len(f) == 6 && f[2] == "Binlog_checkpoint" && f[5] == newest {
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no checkpoint in %s:\n%s", newest, events)
-		}
-	}
 }
 
 func TestNoBinlog(t *testing.T) {

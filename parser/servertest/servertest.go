@@ -229,6 +229,30 @@ func (s *Server) Binlogs(t testing.TB) []string {
 	return files
 }
 
+// AwaitCheckpoint waits until MariaDB has written to its newest log that it needs none before it any more. It does that by
+// itself, within the second or so in which it flushes its redo log, so that a log that was just begun grows once more. MySQL
+// has no such event.
+func (s *Server) AwaitCheckpoint(t testing.TB) {
+	t.Helper()
+	if s.Kind.MySQL() {
+		return
+	}
+	logs := s.Binlogs(t)
+	newest := filepath.Base(logs[len(logs)-1])
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		events := s.Exec(t, "SHOW BINLOG EVENTS IN '"+newest+"'")
+		for line := range strings.Lines(events) {
+			// Log, position, type, server, end, info: which names the log.
+			if f := strings.Fields(line); len(f) == 6 && f[2] == "Binlog_checkpoint" && f[5] == newest {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no checkpoint in %s:\n%s", newest, events)
+		}
+	}
+}
+
 // Binlog runs the server's own mysqlbinlog or mariadb-binlog with args, options and files, and returns what it prints. Files
 // are host paths, inside the server's tree or not. Options that connect need the user and the socket:
 // "--read-from-remote-server", "--user=root", "--socket="+s.Socket. It works on a stopped server for files.
